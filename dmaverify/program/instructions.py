@@ -308,6 +308,28 @@ class NumberNeed:
     runs: tuple[Cond, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """A buffer that nobody has placed: its name, its bytes in whole blocks, the memory in which it is to lie, how many
+    bytes that has, and how many of them from the first on others have."""
+
+    name: str
+    bytes: int
+    memory: str
+    capacity: int
+    taken: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperationFact:
+    """What rules look at of an operation that is no copy: `ports`, and `what` they speak of, in words."""
+
+    ports: Mapping[str, Lin]
+    what: str
+    span: Span
+    when: tuple[Cond, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Remark:
     """Something that reading a kernel found: `kind` is unresolved, state, ill or note."""

@@ -186,6 +186,23 @@ _INDIRECT = (
     Fact("replicated_axes", "axes", "axes of chip, cluster and slice that neither the key nor the table has"),
 )
 
+_OPERATION = (
+    Fact("operands", "operands", "operands of one kind that the text gives"),
+    Fact("operands_least", "operands", "fewest of that kind that the operation takes"),
+    Fact("operands_most", "operands", "most of that kind that the operation takes"),
+    Fact("types", "types", "types among the operands and results that are of one type"),
+    Fact("item_bits", "bits", "bits of an element"),
+    Fact("mask_bits", "bits", "bits of the elements that the mask is made for"),
+    Fact("left_rows", "rows", "rows of the left factor of a product"),
+    Fact("left_columns", "columns", "columns of the left factor of a product"),
+    Fact("right_rows", "rows", "rows of the right factor of a product"),
+    Fact("right_columns", "columns", "columns of the right factor of a product"),
+    Fact("result_rows", "rows", "rows of a product"),
+    Fact("result_columns", "columns", "columns of a product"),
+    Fact("live_bytes", "bytes", "bytes of buffers that surely hold at one point what is read later"),
+    Fact("room_bytes", "bytes", "bytes of their memory"),
+)
+
 _PRICE = (
     Fact("cycles", "cycles", "what the commands cost by the documents' model, whole cycles", 0),
     Fact("packet_bytes", "bytes", "bytes moved at once, of the smallest packet", 1),
@@ -220,6 +237,7 @@ SCOPES: Mapping[str, Scope] = MappingProxyType(
             _scope("reach", "what a copy instruction touches, on each side", _REACH),
             _scope("flag", "each set or wait of a flag", (Fact("event_id", "number", "id of the event", None),)),
             _scope("buffer", "each acquire or release of a buffer", (Fact("buffer_id", "number", "id", None),)),
+            _scope("operation", "each operation of a kernel whose operands the machine's data names", _OPERATION),
             _scope("price", "the commands of a proved transfer, all together, as the cost model sees them", _PRICE),
             _scope("indirect", "each gather or scatter", _INDIRECT),
         )

@@ -28,7 +28,7 @@ from dmaverify.targets.table import Table, shipped_toml, suggestion
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
-LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "tile", "vector")
+LATER_SECTIONS = ("cost", "machine", "memory", "operands", "profile", "starvation", "tile", "vector")
 """Top-level tables that are other rooms' business: kept in `Target.raw`, not read here."""
 
 

@@ -78,3 +78,18 @@
 
 (define-fun pto/buffer-id ((buffer_id Int) (buffer_id_max Int)) Bool
   (<= 0 buffer_id buffer_id_max))
+
+(define-fun pto/operand-count ((operands Int) (operands_least Int) (operands_most Int)) Bool
+  (<= operands_least operands operands_most))
+
+(define-fun pto/operand-types ((types Int)) Bool
+  (<= types 1))
+
+(define-fun pto/mask-width ((item_bits Int) (mask_bits Int) (mask_item_max Int)) Bool
+  (= mask_bits (ite (<= item_bits mask_item_max) item_bits mask_item_max)))
+
+(define-fun pto/product-shape ((left_rows Int) (left_columns Int) (right_rows Int) (right_columns Int) (result_rows Int) (result_columns Int)) Bool
+  (and (= left_columns right_rows) (= left_rows result_rows) (= right_columns result_columns)))
+
+(define-fun pto/tile-room ((live_bytes Int) (room_bytes Int)) Bool
+  (<= live_bytes room_bytes))

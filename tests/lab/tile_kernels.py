@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from dmaverify.machines.pto.signatures import signatures
 from dmaverify.machines.pto.tiles import tile_work
 
 ROWS, COLUMNS = 32, 64
@@ -31,6 +32,7 @@ class DrawnTile:
     given: bool = False
     item: int = 4
     loc: str = "vec"
+    whole: bool = False  # of whole numbers
 
     @property
     def bytes(self) -> int:
@@ -41,7 +43,8 @@ class DrawnTile:
         valid = "v_row=?, v_col=?" if self.given else f"v_row={self.v_rows}, v_col={self.v_cols}"
         layout = ", blayout=col_major" if self.standing else ""
         sizes = f"rows={self.rows}, cols={self.cols}"
-        return f"!pto.tile_buf<loc={self.loc}, dtype={DTYPES[self.item]}, {sizes}, {valid}{layout}>"
+        dtype = f"i{8 * self.item}" if self.whole else DTYPES[self.item]
+        return f"!pto.tile_buf<loc={self.loc}, dtype={dtype}, {sizes}, {valid}{layout}>"
 
 
 DTYPES = {1: "i8", 2: "f16", 4: "f32"}
@@ -277,6 +280,13 @@ class _Drawn:
     def _work(self, name: str, one: str, two: str, out: list[Work]) -> str | None:
         """One operation, with what it needs before it; the tile of its result."""
         work, (rows, cols) = tile_work()[name], self.valid
+        known = signatures().get(name.removeprefix("pto."))
+        listed = known.of.get("T", ()) if known else ()
+        whole = known is not None and "I" in known.of
+        if (listed and DTYPES[self.item] not in listed) or (whole and self.item == 1):
+            return None
+        if work.writes == "whole" and self.valid != self.shape:  # without a value that pads
+            return None
         if name.startswith(("pto.tmatmul", "pto.tgemv")):  # `_product` draws them
             return None
         if "mask" in (*work.reads, work.writes):
@@ -288,10 +298,11 @@ class _Drawn:
             if work.writes == "mask":
                 return bits
             made, scratch = self.tile(), self.tile()
-            out.append(Work(name, (*(bits, one, two)[: len(work.reads)], scratch), made))
+            out.append(Work(name, (*(bits, one, two)[: len(work.reads)], scratch), made, None, name.endswith("sels")))
             return made
         column, row = (rows, 1), (1, cols)
         made = self.tile({"column": column, "row": row}.get(work.writes))
+        self.tiles[made] = replace(self.tiles[made], whole=whole)
         if work.writes in ("column", "row"):
             out.append(Work(name, (one, *([two] if self.rng.random() < 0.5 and two != one else [])), made))
             if len(out[-1].ins) == 2:  # scratch
@@ -318,6 +329,9 @@ class _Drawn:
             return made
         scalar = name.endswith("s") and not name.endswith("abs")
         count = 1 if scalar or work.writes == "whole" else self.rng.choice([1, 2])
+        if known is not None:
+            scalar = any(word in ("s", "s T") for word in known.takes)
+            count = sum(word in ("-", "T", "W") for word in known.takes)
         ins = (one, two)[:count]
         if work.scratch is not None:
             ins = (*(one, two)[: work.scratch], self.tile())

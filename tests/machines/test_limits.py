@@ -99,7 +99,7 @@ def plans_of(machine: str) -> list[tuple[str, str, str | None]]:
         forms = (examples / "idma" / "forms.toml").read_text()
         return [("forms.toml", forms, "chain"), ("error.toml", ABORTED, None), ("bursts.csv", BURSTS, None)]
     kernels = [(f"{name}.mlir", (CORPUS / f"{name}.mlir").read_text()) for name in ("real-even-shares", "gather_rows")]
-    own = [("words.mlir", WORDS), ("local.mlir", LOCAL_COPY), ("cores.mlir", CORES)]
+    own = [("words.mlir", WORDS), ("local.mlir", LOCAL_COPY), ("cores.mlir", CORES), ("units.mlir", UNITS)]
     return [(name, text, None) for name, text in (*kernels, *own)]
 
 
@@ -180,6 +180,36 @@ CORES = """func.func @cores(%a: !pto.ptr<f32, gm>) {
   }
   return
 }
+"""
+# A product, tile by tile, and a masked register.
+_TILES = {
+    loc: f"!pto.tile_buf<loc={loc}, dtype=f32, rows=16, cols=16, v_row=16, v_col=16, blayout="
+    for loc in ("mat", "left", "acc")
+}
+_TILES = {loc: f"{kind}col_major, slayout=row_major>" for loc, kind in _TILES.items()}
+_TILES["right"] = _TILES["left"].replace("left", "right").replace("col_major, slayout=row", "row_major, slayout=col")
+UNITS = f"""func.func @units(%out: !pto.ptr<f32>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %f = arith.constant 0.0 : f32
+  %v = pto.make_tensor_view %out, shape = [%c16, %c16], strides = [%c16, %c1] : !pto.tensor_view<?x?xf32>
+  %p = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%c16, %c16]
+    : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<16x16xf32>
+  %m = pto.alloc_tile : {_TILES["mat"]}
+  %l = pto.alloc_tile : {_TILES["left"]}
+  %r = pto.alloc_tile : {_TILES["right"]}
+  %o = pto.alloc_tile : {_TILES["acc"]}
+  pto.texpands ins(%f : f32) outs(%m : {_TILES["mat"]})
+  pto.tmov ins(%m : {_TILES["mat"]}) outs(%l : {_TILES["left"]})
+  pto.tmov ins(%m : {_TILES["mat"]}) outs(%r : {_TILES["right"]})
+  pto.tmatmul ins(%l, %r : {_TILES["left"]}, {_TILES["right"]}) outs(%o : {_TILES["acc"]})
+  pto.tstore ins(%o : {_TILES["acc"]}) outs(%p : !pto.partition_tensor_view<16x16xf32>)
+  %all = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>
+  %x = pto.vbr %f : f32 -> !pto.vreg<64xf32>
+  %y = pto.vabs %x, %all : !pto.vreg<64xf32>, !pto.mask<b32> -> !pto.vreg<64xf32>
+  return
+}}
 """
 
 

@@ -254,12 +254,15 @@ class TileOutcome:
     ran: frozenset[str]
     open: bool
     text: str
+    refused: bool = False  # an operation takes no such operands, which no run judges
 
     @property
     def agree(self) -> bool:
         if self.status is Status.PROVED:
             return not self.ran and not self.open
-        return bool(self.ran) if self.status is Status.REFUTED else bool(self.note)
+        if self.status is Status.REFUTED:
+            return bool(self.ran) or (self.refused and bool(self.note))
+        return bool(self.note)
 
 
 def tile_outcome(kernel: TileKernel) -> TileOutcome:
@@ -273,7 +276,8 @@ def tile_outcome(kernel: TileKernel) -> TileOutcome:
             found |= run_kernel(function, kernel.tensors, values, one_tile=one_tile).found
         except Beyond:
             open_ = True
-    return TileOutcome(kernel.note, verdict.status, frozenset(found), open_, source.text)
+    refused = any(f.rule in ("pto/operand-count", "pto/operand-types", "pto/product-shape") for f in verdict.errors)
+    return TileOutcome(kernel.note, verdict.status, frozenset(found), open_, source.text, refused)
 
 
 def tile_outcomes(count: int, seed: int) -> Iterator[TileOutcome]:

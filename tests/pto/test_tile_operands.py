@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import pytest
 
 from dmaverify.errors import Source
@@ -14,6 +17,7 @@ NUMBERS = (0, 1, 2, 4, 8, 16, 32, 64, 256)
 NOTES = "// dmaverify: gm %a = 64x64xf32\n// dmaverify: gm %b = 64x64xf32\n"
 HEAD = "func.func @k(%a: !pto.ptr<f32>, %b: !pto.ptr<f32>, %n: index, %on: i1) {\n"
 HEAD += "".join(f"  %c{n} = arith.constant {n} : index\n" for n in NUMBERS)
+HEAD += "  %f = arith.constant 0.0 : f32\n"
 HEAD += "".join(f"  %a{n} = arith.constant {n} : i64\n" for n in (0, 512, 1024))
 HEAD += "".join(
     f"  %{v}v = pto.make_tensor_view %{v}, shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xf32>\n"
@@ -43,7 +47,7 @@ def part(name: str, view: str, rows: int = 8, cols: int = 16, row: int = 0, dtyp
 
 
 def op(name: str, ins: str, out: str) -> str:
-    kinds = ", ".join("index" if one.strip().startswith("%c") else VEC for one in ins.split(","))
+    kinds = ", ".join({"%c": "index", "%f": "f32"}.get(one.strip()[:2], VEC) for one in ins.split(","))
     return f"  pto.{name} ins({ins} : {kinds}) outs({out} : {VEC})\n"
 
 
@@ -87,11 +91,16 @@ def product(
     name: str = "tmatmul",
     ins: str = "%l, %r",
     before: str = "",
+    shapes: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """A product of two parts of %a, stored to %b."""
+    """A product of two parts of %a, stored to %b; `shapes` are valid regions of its factors."""
     body = part("pl", "av", *left) + part("pr", "av", *right) + part("po", "bv", *OUT)
-    body += tile("ml", kind("mat", *left)) + tile("mr", kind("mat", *right)) + tile("l", kind("left", *left))
-    body += tile("r", kind("right", *right)) + tile("o", kind("acc", *OUT))
+    body += (
+        tile("ml", kind("mat", *left))
+        + tile("mr", kind("mat", *right))
+        + tile("l", kind("left", *left, shapes.get("l", "")))
+    )
+    body += tile("r", kind("right", *right, shapes.get("r", ""))) + tile("o", kind("acc", *OUT))
     for source, mat, dest in (("%pl", "%ml", "%l"), ("%pr", "%mr", "%r")):
         body += op("tload", source, mat) + op("tmov", mat, dest)
     return body + before + op(name, ins, "%o") + op("tstore", "%o", "%po")
@@ -114,16 +123,21 @@ WITH_BIAS = {"name": "tmatmul.bias", "ins": "%l, %r, %bi"}
     ("body", "status"),
     [
         (product(), Status.PROVED),
-        (product(right=(16, 16)), Status.UNKNOWN),  # rows of the right for 16 of 32 columns of the left
-        (product(left=(16, 16)), Status.UNKNOWN),
-        (product(left=(8, 32)), Status.UNKNOWN),  # 8 rows for 16 of the result
+        (product(right=(16, 16)), Status.REFUTED),  # rows of the right for 16 of 32 columns of the left
+        (product(left=(16, 16)), Status.REFUTED),
+        (product(left=(8, 32)), Status.REFUTED),  # 8 rows for 16 of the result
+        (product(right=(32, 8)), Status.REFUTED),
+        (product(shapes={"l": "v_row=16, v_col=16"}), Status.UNKNOWN),  # 16 of the 32 rows of the right
+        (product(shapes={"r": "v_row=16, v_col=16"}), Status.UNKNOWN),
+        (product(shapes={"l": "v_row=16, v_col=16", "r": "v_row=16, v_col=16"}), Status.PROVED),
+        (product(ins="%r, %l"), Status.UNKNOWN),
         (product(**ADDS, before=added()), Status.PROVED),
         (product(**ADDS, before=added("v_row=8, v_col=16")), Status.UNKNOWN),  # onto rows that nobody made
         (product(**ADDS, before=tile("q", kind("acc", 16, 16))), Status.UNKNOWN),
         (product(**WITH_BIAS, before=bias(16)), Status.PROVED),
         (product(**WITH_BIAS, before=bias(8)), Status.UNKNOWN),
         (product(ins="%l, %l"), Status.UNKNOWN),
-        (product(ins="%l, %r, %r"), Status.UNKNOWN),
+        (product(ins="%l, %r, %r"), Status.REFUTED),
         (moved() + tile("u") + op("tmatmul", "%t, %t", "%u") + op("tstore", "%u", "%pb"), Status.UNKNOWN),
     ],
 )
@@ -148,12 +162,31 @@ FOUR = tile("u", kind("vec", 8, 16, "v_row=4, v_col=16")) + op("tmov", "%t", "%u
     [
         (FOUR + op("tpartadd", "%t, %u", "%t"), Status.PROVED),
         (FOUR + op("tpartadd", "%t, %u", "%u"), Status.UNKNOWN),  # an operand is larger than the result
+        (FOUR + tile("w") + op("tpartmax", "%u, %u", "%w") + op("tmov", "%w", "%t"), Status.PROVED),  # else the least
+        (FOUR + tile("w") + op("tpartadd", "%u, %u", "%w") + op("tmov", "%w", "%t"), Status.UNKNOWN),
+        (FOUR + op("tpartmin", "%t, %u", "%u"), Status.UNKNOWN),
         (tile("u") + op("trem", "%t, %t, %u", "%t"), Status.PROVED),
         (tile("u") + op("trem", "%t, %t, %u", "%u"), Status.UNKNOWN),  # its scratch is its result
     ],
 )
 def test_what_an_operation_leaves_where_its_tiles_do_not_fit_each_other_is_open(work: str, status: Status) -> None:
     assert check(moved() + work + STORED).status is status
+
+
+@pytest.mark.parametrize(
+    ("layout", "status"),
+    [
+        ("row_major, slayout=none_box", Status.PROVED),
+        ("col_major, slayout=none_box", Status.PROVED),
+        ("col_major, slayout=row_major", Status.PROVED),
+        ("row_major, slayout=col_major", Status.UNKNOWN),
+        ("row_major, slayout=row_major", Status.UNKNOWN),
+    ],
+)
+def test_tiles_of_ub_are_loaded_in_rows_columns_or_the_boxes_that_documents_name(layout: str, status: Status) -> None:
+    of = kind("vec", 16, 16).replace("row_major, slayout=none_box", layout)
+    body = part("pa", "av", 16, 16) + part("pb", "bv", 16, 16) + tile("t", of) + op("tload", "%pa", "%t") + STORED
+    assert check(body).status is status
 
 
 # ---------------------------------------------------------------- memories, bytes
@@ -197,7 +230,8 @@ def test_an_insert_from_ub_into_l1_is_work_of_mte3() -> None:
 @pytest.mark.parametrize(("dtype", "status"), [("i8", Status.PROVED), ("i4", Status.UNKNOWN)])
 def test_where_elements_of_half_a_byte_lie_is_open(dtype: str, status: Status) -> None:
     """Taken for a byte each, those of one tile would write the next one, too."""
-    filled = tile("h", kind("vec", 16, 64, dtype=dtype)) + op("texpands", "%c0", "%h")
+    filled = f"  %fill = arith.constant 0 : {dtype}\n" + tile("h", kind("vec", 16, 64, dtype=dtype))
+    filled += f"  pto.texpands ins(%fill : {dtype}) outs(%h : {VEC})\n"
     assert check(moved() + STORED + filled).status is status
     view = f"  %p = pto.castptr %a : !pto.ptr<f32> -> !pto.ptr<{dtype}>\n  %pv = pto.make_tensor_view %p, "
     view += f"shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?x{dtype}>\n"
@@ -352,7 +386,7 @@ TALL_PART = part("pt", "bv", 16, 8)
     ("body", "found"),
     [
         (reshaped(TALL) + TALL_PART + op("tstore", "%u", "%pt"), []),
-        (reshaped(TALL) + op("texpands", "%c0", "%u") + STORED, []),
+        (reshaped(TALL) + op("texpands", "%f", "%u") + STORED, []),
         (reshaped(kind("vec", 16, 16, dtype="f16")) + op("tabs", "%u", "%u") + STORED, []),
         (tile("w", TALL) + reshaped(VEC, "u", "w") + op("tstore", "%u", "%pb"), ["core/definite"]),
     ],
@@ -410,7 +444,7 @@ BOTH = "  scf.if %on {{\n  {0}  }} else {{\n  {1}  }}\n"
     ],
 )
 def test_a_valid_region_that_a_branch_sets_is_that_of_its_path(shaped: str, status: Status) -> None:
-    body = LOADED + tile("w") + op("texpands", "%c0", "%w") + shaped + STORED
+    body = LOADED + tile("w") + op("texpands", "%f", "%w") + shaped + STORED
     assert check(body).status is status, check(body)
     ran = run(body, on=0) | run(body, on=1)
     assert bool(ran) == (status is Status.REFUTED)

@@ -151,8 +151,8 @@ BITS = """  %b8 = pto.castptr %b : !pto.ptr<f32> -> !pto.ptr<ui8>
     [
         (op("tadd", "%t, %u", "%u"), "line 2. .of pto.tadd; nothing surely wrote all that it reads."),
         (tile("s", given="addr = %at") + tile("r", "!pto.tile_buf<vec, 4x32xf32>", "addr = %at")
-         + op("tadd", "%t, %t", "%s") + op("trowmax", "%t, %r", "%u") + op("tadd", "%s, %s", "%u"),
-         "pto.trowmax at line 2.: it writes a tile of another type on the same bytes"),
+         + op("tadd", "%t, %t", "%s") + op("tcolsum", "%t, %r", "%u") + op("tadd", "%s, %s", "%u"),
+         "pto.tcolsum at line 2.: it writes a tile of another type on the same bytes"),
     ],
 )  # fmt: skip
 def test_a_reason_names_what_made_bytes_unknown(body: str, said: str) -> None:

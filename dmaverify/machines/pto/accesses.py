@@ -100,6 +100,7 @@ class Accesses(TileMeaning):
 
     def _vectorop(self, stmt: ops.VectorOp) -> None:
         self.values |= dict.fromkeys(stmt.results)
+        self.typed(stmt.typed, stmt.span)
 
     # ------------------------------------------------------------ one access
 

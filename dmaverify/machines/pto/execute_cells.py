@@ -59,7 +59,7 @@ def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile) ->
     if not name.startswith(PRODUCTS):
         if any((loc, out.kind.loc) not in work.between for loc in (t.kind.loc for t in tiles or (out,))):
             raise Beyond(f"{name} in other memories")
-        if work.writes == "part" and any(t.rows > out.rows or t.cols > out.cols for t in tiles):
+        if work.writes in ("part", "cover") and any(t.rows > out.rows or t.cols > out.cols for t in tiles):
             raise Beyond(f"{name} of a larger tile than its result")
         words = [
             (*work.reads, *work.reads[-1:] * len(tiles))[i] if work.reads else "scratch" for i in range(len(tiles))

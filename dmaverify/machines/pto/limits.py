@@ -36,6 +36,12 @@ def ub_memory() -> tuple[str, int]:
     return "ub", limits()["ub_bytes_max"]
 
 
+def rooms() -> Mapping[str, int]:
+    """Memory of tiles -> its bytes."""
+    named: Mapping[str, str] = load_target("pto").raw["machine"]["rooms"]
+    return {memory: limits()[limit] for memory, limit in named.items()}
+
+
 @lru_cache(maxsize=1)
 def register_bytes() -> int:
     """Bytes of a vector register."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from dmaverify.errors import Span
+from dmaverify.machines.pto.typed import TypedUse
 from dmaverify.values import dataclass, field
 
 LOAD, STORE, LOCAL = "load", "store", "local"
@@ -236,8 +237,7 @@ class Mask(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class VectorOp(Stmt):
-    """An operation on registers: `part` is what it names of them (EVEN, LOWEST); `lane_bytes` of each operand, then of
-    each result (0: not told)."""
+    """An operation on registers: `part` is what it names of them (EVEN), `lane_bytes` of operands, then of results."""
 
     name: str = ""
     results: tuple[str, ...] = ()
@@ -246,6 +246,7 @@ class VectorOp(Stmt):
     part: str = ""
     lane_bytes: tuple[int, ...] = ()
     masks: tuple[Operand, ...] = ()  # where it takes several
+    typed: TypedUse | None = None  # where the text tells of all operands
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -332,8 +333,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Foreign(Stmt):
-    """An access of memory by a pipe that is no copy and no vector access; `size` is bytes, 0 where not known; `rows`
-    are what it writes, where the text tells."""
+    """An access by a pipe that is no copy and no vector access; `size` in bytes (0: not known); `rows` it writes."""
 
     pointer: Operand = field(default=None, compare=False)  # type: ignore[assignment]
     offset: Operand | None = None

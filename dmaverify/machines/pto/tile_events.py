@@ -49,6 +49,7 @@ class TileMeaning(TileOperands):
             self.remark("unresolved", f"{stmt.name}: the tile `{lost.name}` is not known{why}", lost.span, hint)
             return None
         out = given[stmt.outs[0].name]
+        self._typed_tiles(stmt, given)
         if work.writes == "move":
             return self._transfer(stmt, work, given)
         tiles = [given[o.name] for o in moved]
@@ -82,6 +83,7 @@ class TileMeaning(TileOperands):
 
     def _work(self, stmt: TileOp, work: TileWork, tiles: Sequence[TileValue], out: TileValue) -> list[Use] | None:
         touches: list[CopyTouch] = []
+        idle: list[CopyTouch] = []
         for index, tile in enumerate(tiles):
             way = work.reads[min(index, len(work.reads) - 1)] if work.reads else "scratch"
             if index == work.scratch:
@@ -91,7 +93,8 @@ class TileMeaning(TileOperands):
                     said = f"{stmt.name}: `{tile.name}` is its scratch and its result: what is left is not documented"
                     self.remark("unresolved", said, stmt.name_span, "give it a scratch tile of its own")
                     return None
-                touches.append(self._cells(tile, self._all(tile), "unknown"))
+                why = f"{stmt.name} at line {stmt.span.line} has it as scratch"
+                (idle if work.idle else touches).append(self._cells(tile, self._all(tile), "unknown", why))
                 continue
             if way == "window":
                 found = self._window(stmt, tile, out.rows, out.cols)
@@ -111,10 +114,11 @@ class TileMeaning(TileOperands):
             why = f"it packs a bit for each element, the rest of `{out.name}` is not documented; those bits are a tile"
             why = f"{why} of {rows} x {cols} bytes: `!pto.tile_buf<vec, {out.kind.rows}x{out.kind.cols}xui8, "
             why += f"valid={rows}x{cols}>`"
-            touches.append(replace(self._cells(out, written, "maybe"), why=why))
+            touches.append(self._cells(out, written, "maybe", why))
         else:
             touches.append(self._cells(out, written, "data"))
-        return self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt)
+        used = self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt)
+        return [*self._use(stmt.name, "", idle, stmt), *used]
 
     def _read_region(self, way: str, tile: TileValue, out: TileValue) -> TileCells:
         if way == "each":
@@ -156,7 +160,7 @@ class TileMeaning(TileOperands):
             return self._all(out)
         if stmt.name.startswith(PRODUCTS) and not self._multiplies(stmt, tiles, out):
             return None
-        if work.writes == "part" and any(self._short(stmt, out, t.rows, t.cols) for t in tiles):
+        if work.writes in ("part", "cover") and any(self._short(stmt, out, t.rows, t.cols) for t in tiles):
             return None
         if work.writes == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
             said = f"{stmt.name}: no operand has the valid region of the result, so what it writes is not documented"
@@ -201,6 +205,16 @@ class TileMeaning(TileOperands):
         *outer, last = (ONE, *part.shape)
         loads = part is source
         if not self._works(stmt, work, ["gm" if loads else tile.kind.loc], tile.kind.loc if loads else "gm"):
+            return None
+        if (
+            tile.kind.loc == "vec"
+            and tile.kind.boxed
+            and (tile.kind.box, tile.kind.column_major) != ("row_major", True)
+        ):
+            said = (
+                f"{stmt.name}: no document moves tiles of UB in boxes but `blayout=col_major, slayout=row_major` (NZ)"
+            )
+            self.remark("unresolved", said, stmt.name_span, "rows (ND), columns (DN) or NZ")
             return None
         alike = (reduce(self.world.times, outer, ONE), last) == (tile.rows, tile.cols)
         if tile.kind.boxed and sum(n != ONE for n in part.shape) > 2:  # of fractals, whose order follows their layout

@@ -10,19 +10,49 @@ Source: PTO IR manual (tile buffers, matrix compute, frontend pipe communication
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from dmaverify.errors import Span
 from dmaverify.language.affine import ZERO, Cond, Lin, compare
+from dmaverify.machines.pto.signatures import seen_of
 from dmaverify.machines.pto.tile_places import TilePlaces
 from dmaverify.machines.pto.tiles import HandedTile, TileElement, TileOp, TileWork
-from dmaverify.machines.pto.values import TileValue
-from dmaverify.program.instructions import CopyTouch, Use
+from dmaverify.machines.pto.typed import SCALAR, TILE, TypedOperand, TypedUse
+from dmaverify.machines.pto.values import TileValue, Value
+from dmaverify.program.instructions import CopyTouch, OperationFact, Use
 
 PRODUCTS = ("pto.tmatmul", "pto.tgemv")
 
 
 class TileOperands(TilePlaces):
-    """Operands of operations on tiles."""
+    """Operands of operations on tiles and registers."""
+
+    def typed(self, use: TypedUse | None, span: Span) -> None:
+        """What rules look at of an operation, and types that no document gives it."""
+        for seen in () if use is None or self.dry else seen_of(use):
+            if seen.unlisted:
+                self.remark("unresolved", seen.what, span, "convert it, or use an operation that takes it")
+                continue
+            self._fact(seen.ports, seen.what, span)
+
+    def _fact(self, numbers: Mapping[str, int], what: str, span: Span) -> None:
+        runs = tuple(one for name in self.around for one in self.world.symbols[name].side)
+        ports = {port: Lin(number) for port, number in numbers.items()}
+        self.kernel.facts.append(OperationFact(ports, what, span, (*self.when, *runs)))
+
+    def _typed_tiles(self, stmt: TileOp, given: Mapping[str, Value]) -> None:
+        """An operation on tiles, with the types that its tiles were made with."""
+        sides = []
+        for side in (stmt.ins, stmt.outs):
+            found = []
+            for one in side:
+                tile = given[one.name]
+                known = isinstance(tile, TileValue)
+                called = tile.kind.dtype if isinstance(tile, TileValue) else stmt.scalars.get(one.name, "")
+                found.append(TypedOperand(TILE if known else SCALAR, one.name, called))
+            sides.append(tuple(found))
+        memories = "+".join(sorted({tile.kind.loc for tile in given.values() if isinstance(tile, TileValue)}))
+        self.typed(TypedUse(stmt.name, sides[0], sides[1], memories), stmt.span)
 
     def _works(self, stmt: TileOp, work: TileWork, sources: Sequence[str], dest: str) -> bool:
         """Whether an operation works from these memories to that one."""
@@ -40,13 +70,18 @@ class TileOperands(TilePlaces):
         """
         mine = {loc: [t for t in tiles if t.kind.loc == loc] for loc in ("left", "right", "acc", "bias")}
         parts = stmt.name.split(".")
-        wanted = {"left": 1, "right": 1, "acc": int("acc" in parts), "bias": int("bias" in parts)}
-        if any(len(mine[loc]) != count for loc, count in wanted.items()) or out.kind.loc != "acc":
-            needs = " and ".join(f"`{loc}`" for loc, count in wanted.items() if count)
-            said = f"{stmt.name} takes one tile each of {needs}, and makes one of `acc`"
+        wanted = {"acc": "acc" in parts, "left": True, "right": True, "bias": "bias" in parts}
+        needed = [loc for loc, count in wanted.items() if count]
+        if [t.kind.loc for t in tiles if t.kind.loc in wanted] != needed or out.kind.loc != "acc":
+            needs = " and ".join(f"`{loc}`" for loc in needed)
+            said = f"{stmt.name} takes one tile each of {needs}, in this order, and makes one of `acc`"
             self.remark("unresolved", said, stmt.name_span, "loc=.. in the types of its tiles")
             return False
         left, right = mine["left"][0], mine["right"][0]
+        if not self.dry:
+            sides = {"left": left.kind, "right": right.kind, "result": out.kind}
+            ports = {f"{name}_rows": one.rows for name, one in sides.items()}
+            self._fact(ports | {f"{name}_columns": one.cols for name, one in sides.items()}, stmt.name, stmt.span)
         taken: list[tuple[TileValue, Lin | None, Lin]]
         taken = [(left, out.rows, right.rows), (right, left.cols, out.cols)]
         taken += [(one, out.rows, out.cols) for one in mine["acc"]]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.carried import Carried
-from dmaverify.machines.pto.limits import block_bytes, ub_memory
+from dmaverify.machines.pto.limits import block_bytes, rooms, ub_memory
 from dmaverify.machines.pto.ops import Stmt
 from dmaverify.machines.pto.tiles import (
     AllocTile,
@@ -26,7 +26,7 @@ from dmaverify.machines.pto.tiles import (
     ValidShape,
 )
 from dmaverify.machines.pto.values import TensorPart, TileValue
-from dmaverify.program.instructions import CopyTouch, Event, NumberNeed, Place, Use
+from dmaverify.program.instructions import CopyTouch, Event, Loose, NumberNeed, Place, Use
 from dmaverify.values import dataclass, replace
 
 APART = "tiles"
@@ -110,12 +110,25 @@ class TilePlaces(Carried):
         if stmt.address is None:
             address = self.tile_bytes.setdefault(id(stmt), self.tile_end)
             self._end_behind(address, kind)
+            if not self.dry and not stmt.given and kind.loc in rooms():
+                size = -(-kind.bytes // block_bytes()) * block_bytes()
+                self.kernel.rooms[APART, address] = Loose(stmt.result, size, kind.loc, rooms()[kind.loc])
             return Place(APART, "", Lin(address), item, kind.loc)
         base = self.number_of(stmt.address, "the address of the tile")
         if base is None:
             return None
         space = "ub" if kind.loc == "vec" else kind.loc
         return Place(space, "", base, item, kind.loc)
+
+    def leave(self) -> None:
+        """Of memories in which tiles have addresses, or bytes are kept, what lies behind those is room for others."""
+        super().leave()
+        ends = [(place.dtype, place.address + size) for place, size in self.lying.values()]
+        spaces = {"ub": "vec"}
+        ends += [(spaces.get(kept.space, kept.space), Lin(kept.base + kept.size)) for kept in self.reserved]
+        for key, room in self.kernel.rooms.items():
+            mine = [end.const if end.is_const else room.capacity for memory, end in ends if memory == room.memory]
+            self.kernel.rooms[key] = replace(room, taken=max(mine, default=0))
 
     def _reserved(self, stmt: Reserved) -> None:
         self.reserved.append(stmt)
@@ -219,14 +232,14 @@ class TilePlaces(Carried):
     def _all(self, tile: TileValue) -> TileCells:
         return TileCells(ZERO, ZERO, Lin(tile.kind.rows), Lin(tile.kind.cols))
 
-    def _cells(self, tile: TileValue, region: TileCells, kind: str) -> CopyTouch:
+    def _cells(self, tile: TileValue, region: TileCells, kind: str, why: str = "") -> CopyTouch:
         """The bytes of cells; of a tile with an address also, under its name, the cells as a memory of their own: what
         another tile has left at the address is not what this one holds."""
-        made = self._bytes_of(tile, region, kind)
+        made = replace(self._bytes_of(tile, region, kind), why=why)
         self.touches_kept.append(made)
         if tile.addressed:
             apart = replace(tile, place=replace(tile.place, space=APART, address=Lin(self._own_place(tile))))
-            self.own_names[id(made)] = self._bytes_of(apart, region, kind)
+            self.own_names[id(made)] = replace(self._bytes_of(apart, region, kind), why=why)
         if tile.kind.boxed:
             if made.place.space == tile.place.space:
                 if made.writes:

@@ -44,6 +44,7 @@ class TileType:
     boxed: bool = False
     pads: bool = False  # its type says what padding holds
     dtype: str = ""
+    box: str = ""  # the order within boxes, as it is written
 
     @property
     def bytes(self) -> int:
@@ -133,7 +134,7 @@ class TileOp(Stmt):
     name: str = ""
     ins: tuple[Operand, ...] = ()
     outs: tuple[Operand, ...] = ()
-    scalars: frozenset[str] = frozenset()  # operands that are no tiles, by their types
+    scalars: Mapping[str, str] = field(default_factory=dict)  # operands that are no tiles, with their types
     shapes: Mapping[str, tuple[tuple[int, ...], int, str]] = field(default_factory=dict)  # of memrefs
     adds: bool = False
     name_span: Span = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
@@ -156,6 +157,7 @@ class TileWork:
     writes: str
     between: frozenset[tuple[str, str]]
     scratch: int | None = None  # which of the tiles that it names first is no input
+    idle: bool = False  # the machine leaves its scratch alone
 
     @property
     def by_element(self) -> bool:
@@ -169,7 +171,8 @@ def tile_work() -> Mapping[str, TileWork]:
     out = {}
     for entry in load_target("pto").raw["tile"].values():
         ways = frozenset((one, other) for one, other in entry.get("between", [("vec", "vec")]))
-        work = TileWork(tuple(entry["reads"]), entry["writes"], ways, entry.get("scratch"))
+        scratch = (entry.get("scratch"), entry.get("idle", False))
+        work = TileWork(tuple(entry["reads"]), entry["writes"], ways, *scratch)
         out.update(dict.fromkeys((f"pto.{op}" for op in entry["names"]), work))
     return out
 
@@ -212,7 +215,8 @@ def tile_type(tokens: Sequence[Token]) -> TileType | None:
     column = "col_major" in named.get("blayout", "row_major")
     boxed = named.get("slayout", "none_box") != "none_box" or loc not in ("vec", "bias")
     pads = named.get("pad", "0") not in ("0", "null")
-    return TileType(loc, rows, cols, v_row, v_col, bits, column, boxed, pads, kind)
+    box = named.get("slayout", "")
+    return TileType(loc, rows, cols, v_row, v_col, bits, column, boxed, pads, kind, box)
 
 
 class TileReader:
@@ -338,7 +342,7 @@ class TileReader:
         if beside:
             said = f"{op.name}: what it does with `{beside[0].text}`, outside of ins(..) and outs(..), is not known"
             raise InputError(said, op.at(beside[0]))
-        plain = frozenset(name for name, kind in kinds.items() if _is_number(kind))
+        plain = {name: kind for name, kind in kinds.items() if _is_number(kind)}
         shapes = {name: shape for name, kind in (kinds | made).items() if (shape := shaped_memref(kind))}
         adds = any(t.text == "atomic_add" for t in op.tokens)
         return TileOp(op.span, op.name, ins, outs, plain, shapes, adds, op.name_span)

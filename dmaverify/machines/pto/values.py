@@ -19,7 +19,7 @@ from dmaverify.machines.pto.moves import reading_of
 from dmaverify.machines.pto.ops import Operand, ValueType
 from dmaverify.machines.pto.stated import PLAIN, Register, Setting
 from dmaverify.machines.pto.tiles import Reserved, TileType
-from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNeed, Place, Remark
+from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, Loose, NumberNeed, OperationFact, Place, Remark
 from dmaverify.program.sticky import RegisterEvent
 from dmaverify.prove.flow.ask import term_text
 from dmaverify.targets.table import suggestion
@@ -78,6 +78,9 @@ class Kernel:
     passed: tuple[tuple[str, int], ...] = ()
     fits: list[Fit] = field(default_factory=list)
     needs: list[NumberNeed] = field(default_factory=list)
+    facts: list[OperationFact] = field(default_factory=list)
+    rooms: dict[tuple[str, int], Loose] = field(default_factory=dict)
+    """Tiles without an address, by where they lie in a memory of their own."""
     tile_moves: int = 0
     """Loads and stores of tiles."""
     alike: dict[object, dict[str, None]] = field(default_factory=dict)

@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dmaverify.errors import InputError
-from dmaverify.language.notation import Token
 from dmaverify.machines.pto.copies import CopyReader
 from dmaverify.machines.pto.distributions import vector_unit
 from dmaverify.machines.pto.mlir import MlirFile, Op
+from dmaverify.machines.pto.operand_shapes import OperandShape, OperationParts, before_comma, named_in, number_in
 from dmaverify.machines.pto.ops import (
     OTHER,
     AccessOp,
@@ -32,8 +32,8 @@ from dmaverify.machines.pto.ops import (
     VectorOp,
 )
 from dmaverify.machines.pto.scopes import MemoryBarrier
-from dmaverify.machines.pto.types import TokenCursor, bits_of, integer_of
-from dmaverify.values import dataclass, field
+from dmaverify.machines.pto.typed import MASK, SCALAR, TILE, TypedOperand, TypedUse
+from dmaverify.machines.pto.types import TokenCursor, bits_of
 
 _FORMS = {
     "r": {
@@ -63,44 +63,13 @@ UNTYPED = "untyped"  # a register, as far as the text tells
 _LANES = re.compile(r"(\d+)x(.+)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """A type with what accesses need of it: lanes and their bytes, elements that each index of a memref counts."""
-
-    type: ValueType
-    lanes: int = 0
-    lane_bytes: int = 0
-    strides: tuple[int, ...] | None = ()
-    space: str = ""
-    indexed: bool = False
-
-    @property
-    def what(self) -> str:
-        name = self.type.name
-        if self.indexed or self.type.kind == "pointer":
-            return "memref" if self.indexed else "pointer"
-        return name.rsplit(".", 1)[-1] if name.endswith((".vreg", ".mask")) else self.type.kind
-
-
-@dataclass
-class _Parts:
-    """The operands of an operation with their indices, strings, attributes and types."""
-
-    operands: list[Operand] = field(default_factory=list)
-    indices: dict[int, list[Operand]] = field(default_factory=dict)
-    strings: list[str] = field(default_factory=list)
-    named: dict[str, str] = field(default_factory=dict)
-    words: list[str] = field(default_factory=list)
-    given: list[_Shape] = field(default_factory=list)
-    made: list[_Shape] = field(default_factory=list)
-
-
 class VectorReader(CopyReader):
     """Accesses that are no copies, and what happens to registers."""
 
     def __init__(self, text: MlirFile) -> None:
         super().__init__(text)
         self.lane_widths: dict[str, tuple[int, int]] = {}
+        self.elements: dict[str, str] = {}  # of registers, the type of their elements
 
     def _memory_barrier(self, op: Op) -> Stmt:
         return MemoryBarrier(op.span, next((t.text.strip('"<>') for t in op.tokens if "_" in t.text[1:]), ""))
@@ -135,7 +104,8 @@ class VectorReader(CopyReader):
             part = parts.named.get("part") or parts.named.get("position") or ""
             if mask is None and "mask" in kinds:
                 short = f"{short} with several masks"
-            out.append(VectorOp(op.name_span, short, tuple(registers), args, mask, part, tuple(widths), several))
+            typed = self._typed_use(op, parts, kinds)
+            out.append(VectorOp(op.name_span, short, tuple(registers), args, mask, part, tuple(widths), several, typed))
         touched = self.open_accesses(op)
         if touched or self.names_memory(op):
             where = " of UB" if touched else ""
@@ -147,6 +117,21 @@ class VectorReader(CopyReader):
             args = tuple(o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "mask")
             out += [Mask(op.name_span, m, short, self._bits_of_mask(parts, m, op), args=args) for m in masks]
         return [*out, *self._opaque(op, rest)]
+
+    def _typed_use(self, op: Op, parts: OperationParts, kinds: Sequence[str]) -> TypedUse | None:
+        """Operands and results with their types; None where the text does not say what each of them is."""
+        if UNTYPED in kinds or not {*kinds} <= {"vreg", "mask", "int", "float"}:
+            return None
+        ins, known = [], {"vreg": TILE, "mask": MASK}
+        shapes = parts.given if len(parts.given) == len(parts.operands) else [None] * len(parts.operands)
+        for one, kind, shape in zip(parts.operands, kinds, shapes, strict=True):
+            element = shape.element if shape else self.elements.get(one.name, "")
+            number = self._of(one)
+            named = element if kind == "vreg" else number.name if kind != "mask" else ""
+            ins.append(TypedOperand(known.get(kind, SCALAR), one.name, named, number.bits if kind == "mask" else 0))
+        made = zip(op.results, parts.made, strict=False)
+        outs = [TypedOperand(known[s.what], r, s.element, s.type.bits) for r, s in made if s.what in known]
+        return TypedUse(op.name, tuple(ins), tuple(outs))
 
     def scalar_read(self, op: Op) -> list[Stmt]:
         """A load of one element, whatever its name."""
@@ -177,7 +162,7 @@ class VectorReader(CopyReader):
 
     # ------------------------------------------------------------ accesses
 
-    def _known_access(self, op: Op, parts: _Parts, way: str, form: str) -> list[Stmt]:
+    def _known_access(self, op: Op, parts: OperationParts, way: str, form: str) -> list[Stmt]:
         if not parts.given:
             raise InputError(f"{op.name} has no types", op.name_span, "write ` : ` and a type for each operand")
         kinds = [self._kind(o, parts, i) for i, o in enumerate(parts.operands)]
@@ -241,7 +226,7 @@ class VectorReader(CopyReader):
         return [*out, *self._opaque(op, [r for r in op.results if r not in (*moved, *loaded, *masks_made)])]
 
     def _offsets(
-        self, parts: _Parts, at: int, kinds: Sequence[str], shape: _Shape | None, form: str
+        self, parts: OperationParts, at: int, kinds: Sequence[str], shape: OperandShape | None, form: str
     ) -> tuple[list[tuple[Operand, int]], str]:
         """Indices with the elements that each counts; the extent is open where a layout is not known."""
         found = parts.indices.get(at)
@@ -259,7 +244,7 @@ class VectorReader(CopyReader):
             return [(parts.operands[at], 1)], "open"  # a pointer is no number of elements: the index has no value
         return list(zip(found, strides, strict=True)), form
 
-    def _mask(self, op: Op, parts: _Parts, what: str, bits: int) -> list[Stmt]:
+    def _mask(self, op: Op, parts: OperationParts, what: str, bits: int) -> list[Stmt]:
         pattern = parts.named.get("pattern") or next(iter(parts.strings), "")
         pattern = pattern if pattern.startswith("PAT_") or not pattern else f"PAT_{pattern}"
         count = parts.operands[0] if parts.operands else None
@@ -274,21 +259,21 @@ class VectorReader(CopyReader):
             return []
         return [OpaqueOp(op.span, tuple(results), tuple(self._of(Operand(r, op.span)) for r in results), None, op.name)]
 
-    def _bits_of_mask(self, parts: _Parts, result: str, op: Op) -> int:
+    def _bits_of_mask(self, parts: OperationParts, result: str, op: Op) -> int:
         return parts.made[op.results.index(result)].type.bits
 
     # ------------------------------------------------------------ parts of an operation
 
-    def _kind(self, operand: Operand, parts: _Parts, index: int) -> str:
+    def _kind(self, operand: Operand, parts: OperationParts, index: int) -> str:
         known = self.types.get(operand.name, OTHER)
         if known == OTHER and len(parts.given) == len(parts.operands):
             known = parts.given[index].type
         if operand.value is not None:
             return "int"
-        return UNTYPED if known == OTHER else _Shape(known).what
+        return UNTYPED if known == OTHER else OperandShape(known).what
 
-    def _parts(self, op: Op) -> _Parts:
-        parts = _Parts()
+    def _parts(self, op: Op) -> OperationParts:
+        parts = OperationParts()
         cursor = TokenCursor(op)
         while (token := cursor.peek()) is not None and token.text != ":":
             if token.text == "[" and parts.operands:
@@ -301,9 +286,9 @@ class VectorReader(CopyReader):
             elif token.text == "{":
                 start = cursor.at
                 cursor.braces()
-                parts.named |= _named(cursor.tokens[start : cursor.at])
+                parts.named |= named_in(cursor.tokens[start : cursor.at])
             elif token.kind in ("value", "number"):
-                value = None if token.kind == "value" else _integer(token.text)
+                value = None if token.kind == "value" else number_in(token.text)
                 parts.operands.append(Operand(token.text if value is None else "", op.at(token), value))
                 cursor.at += 1
             else:
@@ -325,7 +310,7 @@ class VectorReader(CopyReader):
             parts.made = parts.given[-len(op.results) :]
         return parts
 
-    def _typed(self, op: Op, parts: _Parts) -> None:
+    def _typed(self, op: Op, parts: OperationParts) -> None:
         arrow = any(token.kind == "arrow" for token in op.tokens)
         named = len(parts.operands) + sum(map(len, parts.indices.values())) + (0 if arrow else len(op.results))
         if len(parts.given) > named and any(shape.what == "vreg" for shape in parts.given):
@@ -341,10 +326,11 @@ class VectorReader(CopyReader):
             self.types[result] = shape.type
             if shape.what == "vreg":
                 self.lane_widths[result] = (shape.lanes, shape.lane_bytes)
+                self.elements[result] = shape.element
         for result in op.results[len(parts.made) :]:
             self.types[result] = OTHER
 
-    def _shape(self, cursor: TokenCursor) -> _Shape:
+    def _shape(self, cursor: TokenCursor) -> OperandShape:
         token = cursor.peek()
         if token is not None and token.kind == "type" and token.text in self.text.aliases:
             cursor.at += 1
@@ -356,40 +342,19 @@ class VectorReader(CopyReader):
         name = words[0].text
         if name.endswith(".mask"):
             bits = next((int(w.text[1:]) for w in words if w.kind == "word" and re.fullmatch(r"b\d+", w.text)), 0)
-            return _Shape(ValueType("other", name, bits))
-        inside = _before_comma(words[2:-1])
+            return OperandShape(ValueType("other", name, bits))
+        inside = before_comma(words[2:-1])
         if name == "memref":
-            return _Shape(kind, 0, kind.item_bytes, kind.strides, kind.space, indexed=True)
+            return OperandShape(kind, 0, kind.item_bytes, kind.strides, kind.space, indexed=True)
         if name.endswith(".vreg") and (found := _LANES.fullmatch(inside)):
             bits = bits_of(found[2].rsplit(".", 1)[-1].lstrip("!"))
             whole = vector_unit().register_bytes * 8
             if bits and name.endswith("pto.vreg") and (len(found[1]) > 9 or int(found[1]) * bits != whole):
                 said = f"a register holds {whole:,} bits, and {found[1][:20]} lanes of {bits} bits are not as many"
                 raise InputError(said, cursor.op.at(words[0]), f"write `{whole // bits}x{found[2]}`")
-            return _Shape(kind, int(found[1]), max(1, bits // 8)) if bits else _Shape(kind)
+            if not bits:
+                return OperandShape(kind)
+            return OperandShape(kind, int(found[1]), max(1, bits // 8), element=found[2])
         if name == "!pto.vreg":
             raise InputError("a register's type tells its lanes", cursor.op.at(words[0]), "write `!pto.vreg<64xf32>`")
-        return _Shape(kind)
-
-
-def _integer(text: str) -> int:
-    """A number in the place of an operand; one beyond all integers is none that an access can have."""
-    try:
-        return integer_of(text)
-    except InputError:
-        return 0
-
-
-def _named(tokens: Sequence[Token]) -> dict[str, str]:
-    """The strings of an attribute dictionary by name."""
-    out: dict[str, str] = {}
-    for name, mark, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if name.kind in ("word", "string") and mark.text == "=":
-            out[name.text.strip('"')] = value.text.strip('"')
-    return out
-
-
-def _before_comma(words: Sequence[Token]) -> str:
-    """The text before the first comma of what stands in angle brackets."""
-    cut = next((i for i, w in enumerate(words) if w.text == ","), len(words))
-    return "".join(w.text for w in words[:cut])
+        return OperandShape(kind)

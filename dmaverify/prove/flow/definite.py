@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Use
 from dmaverify.program.rewrite import every, spread, symbols_of, touches_in
+from dmaverify.prove.flow.bounds import narrowed, told, united
 from dmaverify.prove.flow.loops import MOST_EVENTS, MOST_ROUNDS, At, one_by_one, period_of, steady
 from dmaverify.prove.flow.reads import ReadBytes
 from dmaverify.prove.flow.written import (
@@ -117,9 +118,10 @@ class DefiniteJudge(ReadBytes):
         out = []
         for group in groups:
             common = [f for f in group[0].facts if all(f in p.facts for p in group)]
-            rests = [both(f for f in p.facts if f not in common) for p in group]
-            either = both(rests, "or")
-            facts = (*common, *([] if either.known is not None else [either]))
+            rests = [[f for f in p.facts if f not in common] for p in group]
+            told_by = united(rests)
+            either = both(map(both, rests), "or")
+            facts = (*common, *((either,) if told_by is None and either.known is None else told_by or ()))
             out.append(Path(group[0].bytes_, group[0].rows, facts, group[0].whole, joined_loads(group)))
         return self._joined(out) if len(out) > MOST_PATHS else out
 
@@ -255,11 +257,13 @@ class DefiniteJudge(ReadBytes):
 
     def _assuming(self, path: Path, condition: Cond) -> Path:
         if condition.known is None and condition not in path.facts:
-            path.facts = (*path.facts, condition)
+            path.facts = narrowed(path.facts, condition)
         return path
 
     def _feasible(self, path: Path, condition: Cond) -> bool:
         decided = self.world.decide(condition)
+        if decided is None:  # a path that is followed can be taken as far as it was
+            decided = told(path.facts, condition)
         if decided is not None:
             return decided
         return self.asker.possible([*path.facts, condition]).status != "proved"

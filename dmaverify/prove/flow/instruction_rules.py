@@ -158,11 +158,11 @@ class RuleJudge:
             low, high = low + world.least(reach, ZERO), high + world.least(reach, ZERO, most=True)
         return low, high + touch.length
 
-    def judge_number(self, scope: str, port: str, value: Lin, span: Span, when: Sequence[Cond]) -> None:
-        """The rules of a scope with a single port, such as the id of a flag, wherever it runs."""
+    def judge_ports(self, scope: str, ports: Mapping[str, Lin], what: str, span: Span, when: Sequence[Cond]) -> None:
+        """The rules of a scope that find all their ports, such as the id of a flag, wherever it runs."""
         for rule in self.target.rules.values():
-            if rule.scope == scope:
-                self._rule(rule, {port: value}, {port: span}, scope, span, when)
+            if rule.scope == scope and set(rule.ports) <= ports.keys() | self.target.limits.keys():
+                self._rule(rule, ports, {}, what, span, when)
 
     def judge_reach(self, rule: Rule, ports: Mapping[str, Lin], what: str, span: Span, when: Sequence[Cond]) -> None:
         """One rule on what an access reaches."""

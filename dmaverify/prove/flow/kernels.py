@@ -18,6 +18,7 @@ from dmaverify.program.instructions import (
     Event,
     Fit,
     NumberNeed,
+    OperationFact,
     Shared,
     Signal,
     Use,
@@ -34,6 +35,8 @@ from dmaverify.prove.flow.peeled import peeled
 from dmaverify.prove.flow.pipe_cases import confirm, found_at_values, unconfirmed
 from dmaverify.prove.flow.pipe_fixpoint import proved_at_once
 from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.prove.flow.room import RULE as ROOM
+from dmaverify.prove.flow.room import Rooms, crowded, placed
 from dmaverify.prove.flow.stating import grounds, notes_to_paste, plainer, plainer_term, shown_sum
 from dmaverify.prove.flow.two_cores import RULE as OTHER
 from dmaverify.prove.flow.two_cores import TwoCores, other_core_of
@@ -55,6 +58,11 @@ class KernelProgram(Protocol):
     copies: list[Copy]
     fits: list[Fit]
     needs: list[NumberNeed]
+    facts: list[OperationFact]
+
+    @property
+    def rooms(self) -> Rooms: ...
+
     kept: Sequence[RegisterEvent]
 
 
@@ -102,16 +110,22 @@ def judge_kernel(
     judge_uses(judge, program.events)
     judge_fits(judge, program.fits)
     judge_needs(judge, program.needs)
+    for fact in (*program.facts, *crowded(program.events, program.rooms)):
+        judge.judge_ports("operation", fact.ports, fact.what, fact.span, fact.when)
     for event in every(program.events):
         if isinstance(event, Signal):
-            judge.judge_number("flag", "event_id", event.event, event.span, event.when)
+            judge.judge_ports("flag", {"event_id": event.event}, "flag", event.span, event.when)
         elif isinstance(event, BufferToken):
-            judge.judge_number("buffer", "buffer_id", event.token, event.span, event.when)
+            judge.judge_ports("buffer", {"buffer_id": event.token}, "buffer", event.span, event.when)
     out = JudgedKernel(list(judge.findings))
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
     for name in sorted(judge.evaluated | judge.used):
         status = "refuted" if name in broken else judge.status.get(name, "proved")
         out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", "")
+    if found := placed(program.events, program.rooms):
+        left = [memory for memory, fits in found.items() if not fits]
+        why = f"no place was found for all buffers of {', '.join(left)} that may live at once" if left else ""
+        out.obligations[ROOM] = ("unknown" if left else "proved", "lifetimes", why)
     cores = TwoCores(tuple(others))
     if not sequential:
         cores = other_core_of(program.events, beside, others, asker, ordered, outer, memory)

@@ -37,7 +37,7 @@ LOOP_PORTS = frozenset({
 })  # fmt: skip
 """Ports that may be others where a loop that runs once is left out of a nest, or two that step as one are joined."""
 PLAIN_SCOPES = frozenset({"command", "sequencer", "tensor", "transfer", "access"})
-OTHER_SCOPES = frozenset({"copy", "step", "reach", "flag", "buffer", "indirect"})
+OTHER_SCOPES = frozenset({"copy", "step", "reach", "flag", "buffer", "operation", "indirect"})
 """Scopes of kernels, gathers and scatters: a transfer has them only where its commands are copies."""
 
 
