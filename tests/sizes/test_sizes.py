@@ -310,6 +310,15 @@ def test_a_multiple_is_as_large_as_its_divisor_only_where_it_is_above_0(
     assert (verdict.status is Status.PROVED) == proved
 
 
+@pytest.mark.parametrize(
+    ("assume", "proved"),
+    [("2 | X // 3 and K <= X", True), ("2 | X // 3", False), ("K <= X and K | 64 // X", True), ("K | 64 // X", False)],
+)
+def test_what_divides_a_quotient_rounded_down_is_assumed_like_any_other(assume: str, proved: bool) -> None:
+    (verdict,) = api.check(PAD.format(assume=assume, least=1, top="X"))
+    assert verdict.status is (Status.PROVED if proved else Status.REFUTED)
+
+
 ZERO = """schema = 1
 target = "rngd"
 [axes]
