@@ -401,6 +401,38 @@ def test_a_move_without_a_stream_is_judged_for_all_sizes_as_at_each_by_itself(
         assert verdict_at(one, {"A": size}, PLAIN).status is (Status.PROVED if held else Status.REFUTED), size
 
 
+PITCH = """schema = 1
+target = "{target}"
+assume = ["P >= L"]
+[axes]
+R = {{ min = 1, max = 64 }}
+L = {{ min = 1, max = 64 }}
+[free]
+P = {{ min = 4, max = 64, multiple_of = 4 }}
+[transfer.t]
+dtype = "{dtype}"
+source = {{ tier = "{tier}", base = 4096, element = "{source}" }}
+dest = {{ tier = "{tier}", base = 65536, element = "{dest}" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "tier", "dtype", "source", "dest", "proved"),
+    [
+        ("idma", "mem", "i8", "R, L # P", "R, L", True),
+        ("idma", "mem", "i8", "R, L", "L, R", True),
+        ("rngd", "hbm", "i8", "R, L # P", "R, L # P", True),
+        ("rngd", "hbm", "i4", "R, L", "R, L", False),  # half bytes where both are odd
+    ],
+)
+def test_rows_of_any_pitch_need_no_stream_to_be_judged(
+    target: str, tier: str, dtype: str, source: str, dest: str, proved: bool
+) -> None:
+    """Packets of one unit keep every rule there: how long a run is has no part in it."""
+    (verdict,) = api.check(PITCH.format(target=target, tier=tier, dtype=dtype, source=source, dest=dest))
+    assert (verdict.status is Status.PROVED) == proved
+
+
 # ---------------------------------------------------------------- the language of `assume`
 
 
