@@ -1,6 +1,7 @@
 """Plans with symbols: one verdict for all sizes, the smallest sizes that break it, conditions and guards."""
 
 import random
+import re
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -159,6 +160,33 @@ def test_a_guard_states_ranges_and_clauses_in_every_language(language: str) -> N
     text = guard(conditions(template(plan(packet=8192)), Options()), language)
     assert "4096" in text
     assert "64" in text
+
+
+NAMED = """schema = 1
+target = "rngd"
+assume = ["{a} // 3 <= 5", "{b} // 5 >= 1"]
+[axes]
+"{a}" = {{ min = 1, max = 60 }}
+"{b}" = {{ min = 1, max = 60 }}
+[transfer.t]
+dtype = "i32"
+source = {{ tier = "hbm", element = "{a}, {b}" }}
+dest = {{ tier = "hbm", base = 65536, element = "{b}, {a}" }}
+stream = {{ time = "{a}, {b}", packet = "1" }}
+"""
+
+
+@pytest.mark.parametrize("names", [("Q0", "Q1"), ("Type", "Match"), ("A", "A_"), ("A'", "A_prime"), ("None", "In")])
+@pytest.mark.parametrize("language", ["rust", "c", "python"])
+def test_each_number_of_a_guard_has_a_name_of_its_own(names: tuple[str, str], language: str) -> None:
+    """A quotient `q0` is not the size `Q0` of Rust, and no name is a word of the language."""
+    text = guard(conditions(template(NAMED.format(a=names[0], b=names[1])), Options()), language)
+    made = re.findall(r"(?:let|__int128|^   ) (\w+) = ", text, re.MULTILINE)
+    given = re.findall(r"(\w+): u64|uint64_t (\w+)|^def \w+\((\w+), (\w+)\)", text, re.MULTILINE)
+    arguments = [name for found in given for name in found if name]
+    own = made if language == "rust" else [*made, *arguments]
+    assert len(own) == len(set(own)) == (6 if language == "c" else 4)
+    assert not {*own, *arguments} & {"type", "match", "in", "None", "none_"}
 
 
 def test_no_region_of_a_run_holds_sizes_that_the_ordinary_checker_judges_otherwise() -> None:
