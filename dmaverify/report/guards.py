@@ -9,6 +9,7 @@ has no upper end, the guard states one of its own and is so much the stricter.
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
@@ -22,6 +23,11 @@ from dmaverify.values import dataclass
 
 OWN_MOST = (1 << 31) - 1
 _WIDE = 1 << 126
+RUST_WORDS = (
+    "abstract as become box const crate do dyn enum extern final fn gen impl let loop macro match mod move mut "
+    "override priv pub ref self static struct super trait try type typeof unsafe unsized use virtual where"
+)
+"""Words of Rust, besides those of Python, that name nothing. No size is a word of C: it begins with a capital."""
 
 
 def guard(condition: Condition, language: str) -> str:
@@ -88,14 +94,21 @@ def _floors(condition: Condition, template: Template) -> list[FloorQuotient]:
 
 
 def _names(condition: Condition, template: Template, lower: bool) -> dict[str, str]:
-    """Identifiers of symbols and quotients."""
+    """Identifiers of symbols and quotients: each its own, also with a line behind it, and no word of a language."""
     out: dict[str, str] = {}
+    taken = {*keyword.kwlist, *RUST_WORDS.split()}
+
+    def named(name: str) -> str:
+        while not taken.isdisjoint((name, f"{name}_")):
+            name += "_0"
+        taken.update((name, f"{name}_"))
+        return name
+
     for one in template.symbols:
         name = one.name.replace("'", "_prime")
-        name = name.lower() if lower else name
-        out[one.name] = name if name not in out.values() else f"{name}_{len(out)}"
+        out[one.name] = named(name.lower() if lower else name)
     for index, one_floor in enumerate(_floors(condition, template)):
-        out[one_floor.name] = f"q{index}"
+        out[one_floor.name] = named(f"q{index}")
     return out
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, permutations
+from math import isqrt
 
 from dmaverify.cost.simple import SimpleCost, price
 from dmaverify.language.expr import axes_of
@@ -31,6 +32,10 @@ ORDERS = 5040
 """Orders of the loops of one packet that are tried before the next packet."""
 UNROLLED = 2
 """Loops of a box that may become commands, one for each turn, where a single command is not legal."""
+SPLITS, SPLIT_ORDERS = 6, 24
+"""Lengths at which loops are split in two where no order of the whole ones is legal, the longest first, and orders that
+are tried of each.
+"""
 PACKETS = 24
 """Packets of a cover that are tried, the largest first."""
 
@@ -95,17 +100,30 @@ def _members(
             )  # fmt: skip
 
 
+def _most_iterations(box: AtomNest, machine: SynthMachine) -> Iterator[int]:
+    """How far loops may count: as the machine says, then less, so that longer ones become two."""
+    yield machine.iterations
+    counts = {atom.count for atom in box.atoms}
+    low = {n for count in counts for n in range(2, isqrt(count) + 1) if count % n == 0}
+    less = low | {count // n for count in counts for n in low if count % n == 0}
+    yield from sorted((n for n in less if n < machine.iterations), reverse=True)[:SPLITS]
+
+
 def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int) -> list[Command]:
-    """The commands of a box: one in its first legal order, or one for each turn of loops that no command has room for;
-    nothing where none is legal.
+    """The commands of a box: one in its first legal order, loops in two where no whole ones are legal, or one for each
+    turn of loops that no command has room for; nothing where none is legal.
     """
     packets = machine.packets(box.chain[0])
-    item = nested(Work(machine.engines[0], box), packets[min(rank, len(packets) - 1)], machine.iterations)
-    if item is not None:
-        fitting = (command(item, order, machine) for order in islice(permutations(item.loops), ORDERS))
-        first = next((one for one in fitting if law.allows((one,))), None)
-        if first is not None:
-            return [first]
+    packet = packets[min(rank, len(packets) - 1)]
+    for most in _most_iterations(box, machine):
+        own = replace(machine, iterations=most)
+        item = nested(Work(own.engines[0], box), packet, most)
+        if item is not None:
+            tried = islice(permutations(item.loops), ORDERS if own == machine else SPLIT_ORDERS)
+            fitting = (command(item, order, own) for order in tried)
+            first = next((one for one in fitting if law.allows((one,))), None)
+            if first is not None:
+                return [first]
     for atom in box.atoms if unrolled else ():
         inner = AtomNest(box.read, box.write, tuple(a for a in box.atoms if a is not atom))
         if (

@@ -192,7 +192,7 @@ def _boxes(
 def _choices(axis: str, source: Layout, dest: Layout) -> list[tuple[str, tuple[_BoxPart, ...]]]:
     """(how, boxes of the axis): with its padding, live values only, cut from above or from below, value by value."""
     size = dict(dest.sizes)[axis]
-    found: list[tuple[str, tuple[_BoxPart, ...]]] = []
+    found: dict[tuple[_BoxPart, ...], str] = {}  # with the plainest way that makes them
     digits = _refined(axis, source, dest)
     if digits is not None:
         offset = dict(dest.offsets).get(axis, 0)
@@ -205,11 +205,11 @@ def _choices(axis: str, source: Layout, dest: Layout) -> list[tuple[str, tuple[_
             parts = [_part(axis, offset, start, shape, source, dest, size) for start, shape in pieces]
             if parts and all(part is not None for part in parts):
                 known = tuple(part for part in parts if part is not None)
-                if known not in [old for _, old in found]:
-                    found.append((way, known))
+                if found.get(known, WALKED) == WALKED:  # the source may have no place for the padding to walk
+                    found[known] = way
     if not found:
-        found = [("value by value", _by_points(axis, source, dest, size))]
-    return found
+        found = {_by_points(axis, source, dest, size): "value by value"}
+    return [(way, parts) for parts, way in found.items()]
 
 
 def _refined(axis: str, source: Layout, dest: Layout) -> list[tuple[int, int, int]] | None:

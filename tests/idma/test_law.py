@@ -27,6 +27,7 @@ from dmaverify.machines.idma.law import (
     Depth,
     MemorySystem,
     Totals,
+    _State,
     bounds,
     exact,
     fragments,
@@ -134,6 +135,25 @@ def test_a_repeated_pattern_is_worth_its_repetitions() -> None:
         times = rng.randrange(1, 300)
         assert exact([BurstRun(pattern, times)], depth) == exact([BurstRun(pattern * times)], depth)
     assert exact([], Depth(2, 5, SRAM)) == 0
+
+
+@pytest.mark.parametrize("system", [SRAM, RPC_DRAM, HBM])
+@pytest.mark.parametrize("outstanding", [2, 4, 64])
+def test_the_law_of_a_copy_is_gone_through_for_some_rounds_however_many_there_are(
+    outstanding: int, system: MemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chains of N, of M and of K bursts bind, each with a period of its own."""
+    depth = Depth(outstanding, outstanding + 3, system)
+    most = 40 * depth.metadata * max(depth.metadata, system.outstanding)
+    gone: list[int] = []
+    step = _State.step
+    monkeypatch.setattr(_State, "step", lambda self, some, own: (gone.append(len(some)), step(self, some, own))[1])
+    for size in (1, 3):
+        pattern = tuple(Beats(1 + i, 1 + i) for i in range(size))
+        assert exact([BurstRun(pattern, 20_011)], depth) == exact([BurstRun(pattern * 20_011)], depth)
+        gone.clear()
+        assert exact([BurstRun(pattern, 10**6)], depth) > 10**6
+        assert sum(gone) < most
 
 
 def test_one_transfer_takes_its_beats_and_two_latencies() -> None:

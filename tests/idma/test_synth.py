@@ -14,10 +14,11 @@ from lab.draws import counted, rest
 from dmaverify import api
 from dmaverify.cli import app as cli
 from dmaverify.machines.idma.derive import descriptor_of
+from dmaverify.machines.idma.floors import runs_are_maximal
 from dmaverify.machines.idma.forms import read_image
 from dmaverify.machines.idma.nd import starts
 from dmaverify.machines.idma.nests import BoxNest, nest_of
-from dmaverify.machines.idma.search import runs_are_maximal, synthesize
+from dmaverify.machines.idma.search import synthesize
 from dmaverify.machines.idma.setup import setup_of
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.command import Loop
@@ -269,3 +270,45 @@ def test_the_cheapest_list_is_not_told_as_the_shortest(settings: dict[str, int],
     found = stated("A=4 B=3 C=32", *sides, "dims = 2", **settings)
     assert len(found.commands) == descriptors
     assert found.evidence[0].endswith(said)
+
+
+OWN = """schema = 1
+target = "idma"
+[axes]
+A = 3
+B = 4
+[transfer.t]
+dtype = "bf16"
+source = {{ tier = "mem", base = 4097, element = "A, B" }}
+dest = {{ tier = "mem", base = 1048579, element = "{dest}" }}
+options = {{ dims = 3, decouple_rw = 1, dst_reduce_len = 1, dst_max_llen = 3 }}
+{commands}
+"""
+
+
+def commands_of(*rows: tuple[int, int]) -> str:
+    return "\n".join(
+        f'[[transfer.t.command]]\nread = "[8:1]:8 @({read})"\nwrite = "[8:1]:8 @({write})"' for read, write in rows
+    )
+
+
+@pytest.mark.parametrize("dest", ["A # 7, B # 12", "A, B # 12"])
+@pytest.mark.parametrize("order", [(2, 0, 1), (2, 1, 0), (0, 1, 2)])
+def test_no_plan_that_stands_in_the_text_beats_the_bound_or_the_answer(dest: str, order: tuple[int, ...]) -> None:
+    """Padding that only the destination has is walked by nobody: the rows are a bound, and one order of them is less
+    than that of any nest.
+    """
+    rows = [(4097 + 8 * n, 1048579 + 24 * n) for n in order]
+    text = OWN.format(dest=dest, commands=commands_of(*rows))
+    found, own = api.synthesize(text), api.price(text)
+    assert found.bound <= found.cycles <= own.cycles
+    assert found.bound == 17
+    assert api.check(found.plan)[0].status is Status.PROVED
+
+
+def test_runs_that_are_not_looked_at_are_bounded_by_their_bytes() -> None:
+    text = MOVE.format(source="A, B", dest="B, A", dtype="i8", options="").replace("A = 3", "A = 257")
+    found = api.synthesize(text.replace("B = 4\n", "B = 257\n"))
+    assert not found.optimal
+    assert found.bound < found.cycles / 2
+    assert any("every plan moves 66,049 bytes" in line for line in found.evidence)

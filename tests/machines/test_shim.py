@@ -100,7 +100,9 @@ def test_a_limit_changed_in_the_data_changes_check_and_synthesis(tmp_path: Path)
     ("axes", "source", "dest", "commands", "cycles"),
     [
         ("A=2 T=4099", "A, T # 4100", "A, T", 2, 8398),  # rows longer than dimension 0 counts: one command each
-        ("A=2 M=256", "M", "A, M", 2, 712),  # only the iteration may step by 0
+        ("A=2 M=257", "M", "A, M", 2, 714),  # only the iteration may step by 0
+        ("A=2 M=256", "M", "A, M", 1, 612),  # and is reached where the rows are loops in loops
+        ("A=3 M=2048", "M, A", "A, M", 1, 6244),  # a loop longer than dimension 1 counts
         ("A=2 M=256", "A, M # 260", "A, M", 1, 612),
     ],
 )

@@ -1,6 +1,7 @@
 """Plans with symbols: one verdict for all sizes, the smallest sizes that break it, conditions and guards."""
 
 import random
+import re
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -161,6 +162,33 @@ def test_a_guard_states_ranges_and_clauses_in_every_language(language: str) -> N
     assert "64" in text
 
 
+NAMED = """schema = 1
+target = "rngd"
+assume = ["{a} // 3 <= 5", "{b} // 5 >= 1"]
+[axes]
+"{a}" = {{ min = 1, max = 60 }}
+"{b}" = {{ min = 1, max = 60 }}
+[transfer.t]
+dtype = "i32"
+source = {{ tier = "hbm", element = "{a}, {b}" }}
+dest = {{ tier = "hbm", base = 65536, element = "{b}, {a}" }}
+stream = {{ time = "{a}, {b}", packet = "1" }}
+"""
+
+
+@pytest.mark.parametrize("names", [("Q0", "Q1"), ("Type", "Match"), ("A", "A_"), ("A'", "A_prime"), ("None", "In")])
+@pytest.mark.parametrize("language", ["rust", "c", "python"])
+def test_each_number_of_a_guard_has_a_name_of_its_own(names: tuple[str, str], language: str) -> None:
+    """A quotient `q0` is not the size `Q0` of Rust, and no name is a word of the language."""
+    text = guard(conditions(template(NAMED.format(a=names[0], b=names[1])), Options()), language)
+    made = re.findall(r"(?:let|__int128|^   ) (\w+) = ", text, re.MULTILINE)
+    given = re.findall(r"(\w+): u64|uint64_t (\w+)|^def \w+\((\w+), (\w+)\)", text, re.MULTILINE)
+    arguments = [name for found in given for name in found if name]
+    own = made if language == "rust" else [*made, *arguments]
+    assert len(own) == len(set(own)) == (6 if language == "c" else 4)
+    assert not {*own, *arguments} & {"type", "match", "in", "None", "none_"}
+
+
 def test_no_region_of_a_run_holds_sizes_that_the_ordinary_checker_judges_otherwise() -> None:
     counts: Counter[str] = Counter()
     for seed in (6000, 6001, 6004, 6012, 6017):
@@ -310,6 +338,15 @@ def test_a_multiple_is_as_large_as_its_divisor_only_where_it_is_above_0(
     assert (verdict.status is Status.PROVED) == proved
 
 
+@pytest.mark.parametrize(
+    ("assume", "proved"),
+    [("2 | X // 3 and K <= X", True), ("2 | X // 3", False), ("K <= X and K | 64 // X", True), ("K | 64 // X", False)],
+)
+def test_what_divides_a_quotient_rounded_down_is_assumed_like_any_other(assume: str, proved: bool) -> None:
+    (verdict,) = api.check(PAD.format(assume=assume, least=1, top="X"))
+    assert verdict.status is (Status.PROVED if proved else Status.REFUTED)
+
+
 ZERO = """schema = 1
 target = "rngd"
 [axes]
@@ -390,6 +427,38 @@ def test_a_move_without_a_stream_is_judged_for_all_sizes_as_at_each_by_itself(
     for size in (1, 2, 4, 8, 12, 248, 255, 256, 257, 504, 511, 512, 513, 520, 2048):
         held = any(all(f.holds({"A": size}) for f in facts) for facts in found.any)
         assert verdict_at(one, {"A": size}, PLAIN).status is (Status.PROVED if held else Status.REFUTED), size
+
+
+PITCH = """schema = 1
+target = "{target}"
+assume = ["P >= L"]
+[axes]
+R = {{ min = 1, max = 64 }}
+L = {{ min = 1, max = 64 }}
+[free]
+P = {{ min = 4, max = 64, multiple_of = 4 }}
+[transfer.t]
+dtype = "{dtype}"
+source = {{ tier = "{tier}", base = 4096, element = "{source}" }}
+dest = {{ tier = "{tier}", base = 65536, element = "{dest}" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "tier", "dtype", "source", "dest", "proved"),
+    [
+        ("idma", "mem", "i8", "R, L # P", "R, L", True),
+        ("idma", "mem", "i8", "R, L", "L, R", True),
+        ("rngd", "hbm", "i8", "R, L # P", "R, L # P", True),
+        ("rngd", "hbm", "i4", "R, L", "R, L", False),  # half bytes where both are odd
+    ],
+)
+def test_rows_of_any_pitch_need_no_stream_to_be_judged(
+    target: str, tier: str, dtype: str, source: str, dest: str, proved: bool
+) -> None:
+    """Packets of one unit keep every rule there: how long a run is has no part in it."""
+    (verdict,) = api.check(PITCH.format(target=target, tier=tier, dtype=dtype, source=source, dest=dest))
+    assert (verdict.status is Status.PROVED) == proved
 
 
 # ---------------------------------------------------------------- the language of `assume`

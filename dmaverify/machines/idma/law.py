@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from math import gcd, lcm
+from math import gcd
 
 from dmaverify.cost.model import Term
 from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, Backend, Request
@@ -168,6 +168,9 @@ class _State:
     reads: list[int]
     writes: list[int]
 
+    def copied(self) -> _State:
+        return _State(self.a, self.r, self.w, list(self.reads), list(self.writes))
+
     def shifted(self, by: int) -> None:
         self.a, self.r, self.w = self.a + by, self.r + by, self.w + by
         self.reads[:] = [x + by for x in self.reads]
@@ -218,29 +221,29 @@ def exact(runs: Sequence[BurstRun], depth: Depth) -> int:
     """Cycles from the accepting edge of the first request to the last response, inclusive. 0 without bursts.
 
     The recurrence looks back `sight` bursts and knows only differences of times: once it stands as it stood a whole
-    number of patterns before, all later, the repetitions in between are added at once.
+    number of patterns before, all later, the repetitions in between are added at once. Chains of N, M and K bursts
+    each have a period of their own, so any number of rounds may lie between (Brent: compare with the state of the last
+    power of two).
     """
     state = _State(0, 0, 0, [], [])
     sight = max(depth.outstanding, depth.metadata, depth.memory.outstanding)
     for run in runs:
         left = run.times if run.pattern else 0
-        size = len(run.pattern)
         flat = [(burst.read, burst.write, burst.least) for burst in run.pattern]
-        # A step of whole patterns that is also a whole number of rounds of the request slots.
-        chunk = lcm(size, depth.outstanding) // size if size else 1
-        chunk *= max(1, -(-sight // (chunk * size))) if size else 1
-        while left:
-            if left < 3 * chunk:
-                state.step(flat * left, depth)
-                break
-            before = _State(state.a, state.r, state.w, list(state.reads), list(state.writes))
+        chunk = -(-sight // max(1, len(flat)))
+        older, rounds, power = state.copied(), 0, 1
+        while left >= chunk:
             state.step(flat * chunk, depth)
-            left -= chunk
             state.trimmed(sight)
-            by = state.since(before, sight)
+            left, rounds = left - chunk, rounds + 1
+            by = state.since(older, sight)
             if by is not None:
-                state.shifted(by * (left // chunk))
-                left %= chunk
+                state.shifted(by * (left // (rounds * chunk)))
+                left %= rounds * chunk
+                break
+            if rounds == power:
+                older, rounds, power = state.copied(), 0, 2 * power
+        state.step(flat * left, depth)
         state.trimmed(sight)
     return state.w + depth.memory.latency + 1 if state.writes else 0
 

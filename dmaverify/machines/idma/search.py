@@ -18,18 +18,32 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations, product
 from math import prod
-from typing import TYPE_CHECKING
 
 from dmaverify.cost.model import Cost
 from dmaverify.language.expr import axes_of
 from dmaverify.layout.addresses import Layout
 from dmaverify.lower.programs import given_program, program_of_transfer, space_of
-from dmaverify.machines.idma.decoupled_bounds import ApartTotals
-from dmaverify.machines.idma.engine import TILELINK
-from dmaverify.machines.idma.law import Depth, Totals
-from dmaverify.machines.idma.legalizer import is_coupled, window_bits
+from dmaverify.machines.idma.floors import (
+    bridged,
+    bytes_floor,
+    floor,
+    gathered,
+    live_runs,
+    runs_are_maximal,
+    words_floor,
+)
+from dmaverify.machines.idma.law import Depth
+from dmaverify.machines.idma.legalizer import is_coupled
 from dmaverify.machines.idma.nests import BoxNest, fewest_unrolled, in_fields, nest_of, trimmed
-from dmaverify.machines.idma.price import bounds_of, fetched, measured, memory_of, price_on, programming, totals_of
+from dmaverify.machines.idma.price import (
+    Requests,
+    fetched,
+    measured,
+    memory_of,
+    price_on,
+    programming,
+    totals_of,
+)
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.program.command import Command, Entry, GivenCommand, Loop, Sequencer
 from dmaverify.program.move import Transfer
@@ -41,10 +55,6 @@ from dmaverify.synth.result import Before, Synthesis
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Severity, Status
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MOST_COMMANDS = 4096
 MOST_PROVED = 16
@@ -58,8 +68,8 @@ NOT_COVERED = (
 )
 RANKED = 1 << 10
 """Beats up to which programs that are not coupled are ranked by the law; above, by its bounds."""
-SHOWN_RUNS = 1 << 16
-"""Runs up to which it is looked whether they are maximal."""
+AS_WRITTEN = "as written"
+"""How a list is said that is the plan's own: no cover stands behind it, so its runs are no bound."""
 
 
 def synthesize(
@@ -75,7 +85,8 @@ def synthesize(
     named = dict(axes or {}) or {**axes_of(transfer.source.mapping), **axes_of(transfer.dest.mapping)}
     bare = replace(transfer.with_given(), facts=())
     try:
-        every = _found(bare, target, setup, commands or MOST_COMMANDS)
+        own = () if transfer.facts else transfer.given  # what a form says besides, no list of descriptors has
+        every = _found(bare, own, target, setup, commands or MOST_COMMANDS)
         result = _first_proved(bare, transfer, target, named, setup, every, dict(readings or {}))
         return replace(result, seconds=time.perf_counter() - started)
     except NoPlan as error:
@@ -97,10 +108,13 @@ class _FoundBox:
     live: tuple[BoxNest, ...] = ()  # the runs of live bytes alone
     mixed: bool = False  # the source holds bytes at several places
     fewest: int = 0  # descriptors of the shortest list that was tried
+    bytes: int = 0  # that every plan moves
 
 
-def _found(move: Transfer, target: Target, setup: Setup, most: int) -> list[_FoundBox]:
-    """The descriptor lists that may be proved, the cheapest first."""
+def _found(
+    move: Transfer, own: Sequence[GivenCommand], target: Target, setup: Setup, most: int
+) -> list[_FoundBox]:  # fmt: skip
+    """The descriptor lists that may be proved, the cheapest first; the plan's `own` is one of them."""
     bits = target.dtypes[move.dtype]
     layouts = []
     for tensor in (move.source, move.dest):
@@ -132,8 +146,13 @@ def _found(move: Transfer, target: Target, setup: Setup, most: int) -> list[_Fou
                 if not isinstance(made, list):
                     against = not apart and falling != (move.dest.base > move.source.base)
                     rank = (price_on(setup, made, most=RANKED).cycles, len(program), against, tried)
-                    ranked.append((rank, _FoundBox(program, nests, cover.how, tried, live, every.mixed)))
+                    ranked.append((rank, _FoundBox(program, nests, cover.how, tried, live, every.mixed, 0, every.live)))
         ranked = sorted(ranked, key=lambda item: item[0])[:MOST_PROVED]
+    made = given_program(own, move.source, move.dest, bits, target) if 0 < len(own) <= most else []
+    if not isinstance(made, list):
+        rank = (price_on(setup, made, most=RANKED).cycles, len(own), False, tried + 1)
+        ranked.append((rank, _FoundBox(tuple(own), (), AS_WRITTEN, tried + 1, live, every.mixed, 0, every.live)))
+        ranked.sort(key=lambda item: item[0])
     if not ranked:
         raise NoPlan(
             "idma/dims-max",
@@ -244,11 +263,10 @@ def _proved(
         live = gathered(live)
     forced = not found.mixed and WALKED not in found.how and runs_are_maximal(found.nests)
     forced = forced and live is not None and not bridged(live)
-    maximal = live is not None
-    words = words_floor(setup, live) if live is not None else 0.0
+    words = words_floor(setup, live) if live is not None else bytes_floor(setup, found.bytes)
     first = float(fetched(setup, commands, Depth.of(setup.backend, memory_of(setup)))[0])  # any chain has a first one
-    least = _floor(setup, totals_of(setup, commands)) if forced else words
-    bound = least + first if least else 0.0
+    least = floor(setup, totals_of(setup, commands)) if forced else words
+    bound = least + first
     lawful = cost.exact or bool(first and is_coupled(setup.request) and measured(setup, commands)[1])
     # of a chain the fetch alone is not the law's
     written = program_of_transfer(original, bits, target)
@@ -257,121 +275,42 @@ def _proved(
         price = price_on(setup, written)
         before = Before(price.cycles, price, written, max(c.packet * c.unit_bits // 8 for c in written))
     return Synthesis(
-        plan, target, axes, cost.profile, commands, cost, cost.cycles, bound or cost.cycles,
-        maximal and lawful and cost.cycles <= bound,
-        _evidence(setup, found, commands, cost, bound if maximal else None, forced),
+        plan, target, axes, cost.profile, commands, cost, cost.cycles, bound, lawful and cost.cycles <= bound,
+        _evidence(setup, found, commands, cost, bound, forced, listed=live is not None),
         verdict=verdict,
         before=before, questions=tuple(asked),
         split=found.how, evaluations=found.tried, not_covered=NOT_COVERED,
     )  # fmt: skip
 
 
-def _floor(setup: Setup, totals: Totals | ApartTotals) -> float:
-    """Cycles that no transfers with these totals can beat, in whatever order."""
-    return max((term.cycles for term in bounds_of(setup, totals)), default=0.0) + setup.shown_stages
-
-
-def live_runs(nests: Sequence[BoxNest]) -> NDArray[np.int64] | None:
-    """The runs of some boxes as rows (read, write, length), by write address; None where they are too many, or none.
-    Addresses count from a multiple of 1 MiB.
-    """
-    import numpy as np
-
-    if not nests or sum(prod(loop.count for loop in nest.loops) for nest in nests) > SHOWN_RUNS:
-        return None
-    rows = []
-    first = [min(getattr(nest, side) for nest in nests) >> 20 << 20 for side in ("read", "write")]
-    for nest in nests:
-        points = np.array([[nest.read - first[0], nest.write - first[1]]], dtype=np.int64)
-        for loop in nest.loops:
-            steps = np.arange(loop.count, dtype=np.int64)[:, None] * np.array([[loop.read, loop.write]])
-            points = (points[None, :, :] + steps[:, None, :]).reshape(-1, 2)
-        rows.append(np.column_stack((points, np.full(len(points), nest.length, dtype=np.int64))))
-    found = np.concatenate(rows)
-    ordered: NDArray[np.int64] = found[np.argsort(found[:, 1], kind="stable")]
-    return ordered
-
-
-def bridged(runs: NDArray[np.int64]) -> bool:
-    """Whether some gap between neighbours is as wide on both sides, so that one transfer could move both and it."""
-    ends = runs[:-1, :2] + runs[:-1, 2:]
-    gaps = runs[1:, :2] - ends
-    return bool(((gaps[:, 0] == gaps[:, 1]) & (gaps[:, 1] >= 0)).any())
-
-
-def gathered(runs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The runs as if their bytes stood side by side in the source: as few words as so many bytes can be read from."""
-    out = runs.copy()
-    out[:, 0] = runs[:, 2].cumsum() - runs[:, 2]
-    return out
-
-
-def words_floor(setup: Setup, runs: NDArray[np.int64]) -> float:
-    """Cycles that no plan can beat, whatever padding it moves: each bus word and each burst window that holds a live
-    byte is touched.
-    """
-    r = setup.request
-    read, write = (_touched(runs, side, setup.backend.word) for side in (0, 1))
-    windows = [
-        _touched(runs, side, 1 << window_bits(setup.backend, protocol, reduced, llen)) if protocol != TILELINK else 1
-        for side, protocol, reduced, llen in (
-            (0, r.src_protocol, r.src_reduce_len, r.src_max_llen),
-            (1, r.dst_protocol, r.dst_reduce_len, r.dst_max_llen),
-        )
-    ]
-    if not is_coupled(r):
-        return _floor(setup, ApartTotals(read, write, *windows))
-    return _floor(setup, Totals(read, write, max(read, write), max(windows)))
-
-
-def _touched(runs: NDArray[np.int64], side: int, size: int) -> int:
-    """Aligned pieces of `size` bytes that hold a byte of some run."""
-    import numpy as np
-
-    first, last = runs[:, side] // size, (runs[:, side] + runs[:, 2] - 1) // size
-    order = np.argsort(first, kind="stable")
-    first, last = first[order], np.maximum.accumulate(last[order])
-    before = np.concatenate(([first[0] - 1], last[:-1]))
-    return int(np.maximum(0, last - np.maximum(first - 1, before)).sum())
-
-
-def runs_are_maximal(nests: Sequence[BoxNest]) -> bool:
-    """Whether no run ends where another begins on both sides, so that every plan has at least these runs.
-
-    Looked at run by run, up to `SHOWN_RUNS`; beyond, it is not claimed.
-    """
-    runs = live_runs(nests)
-    if runs is None:
-        return False
-    return not set(map(tuple, runs[:, :2].tolist())) & set(map(tuple, (runs[:, :2] + runs[:, 2:]).tolist()))
-
-
 def _evidence(
-    setup: Setup, found: _FoundBox, commands: Sequence[Command], cost: Cost, bound: float | None, forced: bool
+    setup: Setup, found: _FoundBox, commands: Sequence[Command], cost: Cost, bound: float, forced: bool, *, listed: bool
 ) -> tuple[str, ...]:
     """What supports the plan and the bound, in sentences."""
-    count, runs = len(commands), sum(prod(loop.count for loop in nest.loops) for nest in found.nests)
+    count, runs = len(commands), Requests(setup, commands).count
     shape = f"{count:,} descriptor{'s' if count != 1 else ''} of up to {setup.dims} dimensions, {runs:,} runs"
     fewer = "no list that was tried has fewer" if count <= found.fewest else f"the shortest tried has {found.fewest:,}"
     lines = [
         f"{shape}; {fewer}",
         f"{found.tried} orders and covers priced; programming takes {programming(setup, commands):,} accesses",
     ]
-    if bound is not None and found.mixed:
+    if not listed:
+        lines.append(
+            f"the runs were not looked at one by one: every plan moves {found.bytes:,} bytes, {bound:,.0f} cycles"
+        )
+    elif found.mixed:
         lines.append(
             f"the source holds bytes at several places: every plan writes these words, and reads as many bytes, "
             f"{bound:,.0f} cycles"
         )
-    elif bound is not None and not forced:
+    elif not forced:
         lines.append(
             f"padding may be moved or not: every plan touches the words that hold live bytes, {bound:,.0f} cycles"
         )
-    elif bound is not None:
+    else:
         lines.append(
             f"no run ends where another begins on both sides: every plan has these runs, and {bound:,.0f} cycles"
         )
-    else:
-        lines.append("the runs are too many to be looked at, so no bound over all plans is claimed")
     if not cost.exact:
         why = "the law is exact for AXI and OBI alone, on up to 65,536 bursts or beats"
         why = "the fetch of descriptors is counted, not measured" if setup.front_end == "desc64" else why

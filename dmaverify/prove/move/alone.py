@@ -23,7 +23,16 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.space import divisor_bytes, layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.case import Case
-from dmaverify.prove.move.feasible import Clash, ContiguousRun, clashes, entangled, longest_run, missing, without_start
+from dmaverify.prove.move.feasible import (
+    ONE_UNIT,
+    Clash,
+    ContiguousRun,
+    clashes,
+    entangled,
+    longest_run,
+    missing,
+    without_start,
+)
 from dmaverify.prove.move.scene import Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling
 from dmaverify.prove.move.unread import UnreadElement, unread
@@ -76,7 +85,7 @@ def told_of_any_stream(case: Case, transfer: Transfer) -> RuleReport:
     if not (one or other):
         report = _alignment(case, transfer, longest_run(source, dest))
         return replace(report, findings=(*report.findings, *_of_copies(case, transfer, (source, dest), first=True)))
-    report = _alignment(case, transfer, ContiguousRun(1, 1, 1))
+    report = _alignment(case, transfer, ONE_UNIT)
     broken = [finding.rule for finding in report.findings if finding.severity is Severity.ERROR]
     broken += _rules_of_copies(case, transfer)
     case.leave_open(broken, "a mapping has no digits, so that packets of more than one unit are not known")
@@ -251,7 +260,7 @@ def _of_copies(
 def packets_of(run: ContiguousRun, dtype_bits: int) -> Iterator[dict[str, int]]:
     """What rules of a command are asked of, packet by packet: 8 bytes of a run, or what 8 leaves of it, then every part
     that divides the run, and the same of shorter runs. Of a symbolic run, or one of more than `MOST_UNITS`, the parts
-    are words by doubling, and all of it: a rule that another packet keeps is then broken all the same.
+    are one unit, words by doubling, and all of it: a rule that another packet keeps is then broken all the same.
     """
     bits = unit_bits_of(dtype_bits)
     for units in (run.units, *run.shorter):
@@ -266,6 +275,7 @@ def _parts(units: int, word: int) -> Iterator[int]:
         low = [n for n in range(1, math.isqrt(units) + 1) if units % n == 0]
         yield from sorted({*low, *(units // n for n in low)})
         return
+    yield 1
     while word < MOST_WORD and units % (2 * word) == 0:
         word *= 2
         yield word

@@ -60,6 +60,10 @@ class ContiguousRun:
     shorter: tuple[int, ...] = ()
 
 
+ONE_UNIT = ContiguousRun(1, 1, 1)
+"""What any stream may have: packets of one unit."""
+
+
 def _held(layout: Layout, axis: str) -> list[Digit]:
     return [d for i, d in enumerate(layout.digits) if d.axis == axis and i not in layout.beyond_index]
 

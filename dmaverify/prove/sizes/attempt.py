@@ -8,7 +8,7 @@ is an error. At every size of a `broken` region that rule, or being well-formed,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -35,7 +35,7 @@ from dmaverify.prove.flow.touches import work_of
 from dmaverify.prove.move.alone import packets_of, told_of_packet, unfilled
 from dmaverify.prove.move.cells import has_window
 from dmaverify.prove.move.copy_ports import left_behind, told_of_first, told_of_span
-from dmaverify.prove.move.feasible import ContiguousRun, longest_run
+from dmaverify.prove.move.feasible import ONE_UNIT, ContiguousRun, longest_run
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.in_place import lie_apart
 from dmaverify.prove.move.preconditions import foreign, missing_engine
@@ -246,15 +246,25 @@ class _SizeRun:
         if target.copies_of(transfer.source.tier, transfer.dest.tier) is not None:
             only = told_of_first(target, rules.limits)
             rules.hold(span_places(transfer, target, first=True), only=only, moved=moved)
+
+        def broken_by(
+            facts: Mapping[str, Any], made: Callable[[Collection[str]], Mapping[str, Any]]
+        ) -> list[BrokenRule]:
+            try:
+                rules.hold([RulePlace("command", made)], only=told_of_packet(target, facts, rules.limits), moved=moved)
+            except BrokenRule as error:
+                return [error]
+            return []
+
+        single = next(packets_of(ONE_UNIT, bits))  # a part of every run: where it will do, no run is looked for
+        if not broken_by(single, lambda _: single):
+            return
         broken: list[BrokenRule] = []
         while facts := self._packet(len(broken), transfer, target, bits):
-            place = RulePlace("command", partial(self._packet, len(broken), transfer, target, bits))
-            try:
-                rules.hold([place], only=told_of_packet(target, facts, rules.limits), moved=moved)
-            except BrokenRule as error:
-                broken.append(error)
-            else:
+            more = broken_by(facts, partial(self._packet, len(broken), transfer, target, bits))
+            if not more:
                 return
+            broken += more
         run = self._run_of(transfer, target, bits)
         if run.shorter and isinstance(run.units, Symbolic):
             raise Unproved(broken[0].rule, "a run over padding has packets that are tried at single sizes only")

@@ -213,7 +213,7 @@ class Template:
         for fact in self.assume:
             if fact.op == "div" and fact.by is not None and len(fact.poly.terms) == 1 and fact.by.symbols <= names:
                 ((mono, c),) = fact.poly.terms.items()
-                if len(mono) != 1 or c != 1 or mono[0] in fact.by.symbols:
+                if c != 1 or len(mono) != 1 or mono[0] not in names - fact.by.symbols:
                     continue
                 old = out.get(mono[0])
                 if old is None:
