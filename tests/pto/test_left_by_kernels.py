@@ -271,6 +271,10 @@ def test_padding_is_told_by_its_value() -> None:
     [
         ((ub("u", 0), load("%a", "%u"), store("%u", "%o")), "k is not proved"),
         ((ub("u", 0), load("%a", "%u", "%l512"), BAR, store("%u", "%o")), "k is not proved"),
+        (
+            (*COPIED[:3], *rows(1, take("v", "u"), f"pto.vset %v, %all : {F32}, {MASK}"), *COPIED[2:]),
+            "k: what vset does is not followed",
+        ),
         ((*COPIED, "pto.print_state"), "k: what pto.print_state does is not followed"),
         (
             (*COPIED[:2], BAR, f"%k = pto.load_scalar %u[%c0] : {SELF} -> i64", store("%u", "%o", "%k")),

@@ -208,9 +208,9 @@ class ContentRun(KernelMachine):
 
     def _made(self, stmt: ops.VectorOp) -> None:
         if not stmt.results:
-            if "!pto.mask" not in self.texts[id(stmt)]:  # it gives a mask, or is not known
+            if self.texts[id(stmt)][1] == "0 results":
                 raise Beyond(f"what {stmt.name} does")
-            return
+            return  # a mask
         width = max(stmt.lane_bytes, default=0)
         lanes = self.registers_of.on(stmt.mask)
         alike = len(stmt.results) == 1 and len(set(stmt.lane_bytes) - {0}) == 1
@@ -365,7 +365,7 @@ class ContentRun(KernelMachine):
 def _attributes(said: Sequence[str]) -> Iterator[str]:
     """What an operation says beside its operands and their types."""
     operands = deep = 0
-    for text in said[1:]:
+    for text in said[2:]:
         if not deep and text in ("(", ")"):
             operands += 1 if text == "(" else -1
         elif not operands:

@@ -192,7 +192,7 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
             made = found if isinstance(found, list) else [found]
             out += made
             if any(isinstance(stmt, _WORK) for stmt in made):
-                said = (op.name, *(token.text for token in op.tokens))
+                said = (op.name, f"{len(op.results)} results", *(token.text for token in op.tokens))
                 self.texts |= {id(stmt): (stmt, said) for stmt in made if isinstance(stmt, _WORK)}
         return tuple(out)
 
