@@ -22,6 +22,7 @@ from dmaverify.execute.requests import Copies
 from dmaverify.execute.rows import Moved
 from dmaverify.execute.tensors import ZERO, in_tiles, kinds_at, units
 from dmaverify.execute.work import Reach, RunMachine, RunMove, RunProgram, RunRows
+from dmaverify.language.distinct import distinct
 from dmaverify.language.meaning import TOP
 from dmaverify.program.space import unit_bits_of
 
@@ -110,12 +111,12 @@ class _CopiesRun(ProgramRun):
             raise Beyond("what the padding of a stream touches is nobody's word")
         if copies.flows:
             asked, held = (tags[tags >= 0] for tags in (run.promise.dest, run.promise.source))
-            if len(np.unique(held)) < len(held):
+            if len(distinct(held)) < len(held):
                 raise Beyond("an element lies at several places of the source")
-            once = len(asked) == len(copies.write) == len(np.unique(copies.write))
-            if len(np.unique(asked)) < len(asked) and not once:
+            once = len(asked) == len(copies.write) == len(distinct(copies.write))
+            if len(distinct(asked)) < len(asked) and not once:
                 raise Beyond("a stream that walks another number of replicas than there are")
-        for number in np.unique(copies.command[mine]).tolist():
+        for number in distinct(copies.command[mine]).tolist():
             own = mine & (copies.command == number)
             self._note_copies(piece, run.move, copies.read[own], copies.write[own])
 
@@ -140,7 +141,7 @@ class _CopiesRun(ProgramRun):
         have, want = tags.source >= 0, tags.dest >= 0
         own, asked = tags.source[have], tags.dest[want]
         order = np.argsort(own, kind="stable")
-        if len(np.unique(own)) < len(own) or not np.isin(asked, own).all():
+        if len(distinct(own)) < len(own) or not np.isin(asked, own).all():
             raise Beyond("an element lies at several places, or at none")
         if tags.sets is not None:
             raise Beyond("overlapping windows")

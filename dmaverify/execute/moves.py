@@ -158,7 +158,7 @@ class TransferRun:
         """The positions that each side has in the places where it holds elements."""
         for held, cells in ((self.move.source, self.source), (self.move.dest, self.dest)):
             element = next((expr.size for place, expr in held.fields if place == "element"), 1)
-            yield len(np.unique(np.flatnonzero(cells.live) // element)) * element
+            yield len(distinct(np.flatnonzero(cells.live) // element)) * element
 
     def _spread(self, view: SeenTensor, element: Numbers, done: dict[int, int]) -> Numbers:
         """Destinations of elements: the n-th time that an element comes, the n-th of its places, round and round."""

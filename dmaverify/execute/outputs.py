@@ -18,7 +18,7 @@ from dmaverify.execute.hazards import Touched
 from dmaverify.execute.order import mask
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import HeldTensor
-from dmaverify.language.distinct import distinct
+from dmaverify.language.distinct import common, distinct
 from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def judge_outputs(
 ) -> None:
     """`names` are those of the steps; bit i of `before[j]` says that piece i ends before piece j begins."""
     for (held, _), (whole, written) in outputs.items():
-        found = [replace(one, cells=np.intersect1d(one.cells, whole)) for one in written]  # padding holds nothing
+        found = [replace(one, cells=common(one.cells, whole)) for one in written]  # padding holds nothing
         tiled = [one for one in found if _of_tiles(one, whole)]
         union = distinct(np.concatenate([one.cells for one in found]))
         if tiled and not np.isin(whole, union).all() and not all(one.partial for one in tiled):

@@ -47,7 +47,7 @@ from dmaverify.execute.work import (
     iterations,
     start_at,
 )
-from dmaverify.language.distinct import distinct
+from dmaverify.language.distinct import common, distinct
 from dmaverify.program.space import unit_bits_of
 from dmaverify.values import replace
 
@@ -239,7 +239,7 @@ class ProgramRun:
                 maybe = distinct(np.concatenate(units_))
                 sure = units_[0]
                 for one in units_[1:]:
-                    sure = np.intersect1d(sure, one)
+                    sure = common(sure, one)
                 piece.touched.append(Touched(tier, is_write, maybe, maybe))
                 piece.rooms |= self._slices(tier, maybe // 2, 8)
                 if is_write:

@@ -20,6 +20,9 @@ from dmaverify.prove.flow.same_program import equivalent_programs, side_of
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from dmaverify.execute.left_behind import Origin, Place
     from dmaverify.plan.plan import Plan
     from dmaverify.prove.flow.touches import Memory
@@ -109,8 +112,9 @@ def _confirmed(plans: tuple[Plan, Plan], number: int, world: Numbering, held: Ma
     ran = left_behind_run(plan, world.unit_bits) if few else None
     if ran is None:
         return False
-    proved = dict(_units(world, held))
-    for place in sorted(ran.keys() | proved.keys()):
+    proved = _units(world, held)
+    parted = {place for place, _ in proved.items() ^ ran.items()}
+    for place in sorted(parted):
         said = [one.get(place, place) for one in (proved, ran)]
         if said[0] != said[1]:
             raise Disagreement(f"`{plan.names[0]}` leaves {said[0]} at {place}, a run {said[1]}")
@@ -135,21 +139,30 @@ def left_behind_run(plan: Plan, unit_bits: int) -> dict[Place, Origin] | None:
 
 def _units(world: Numbering, held: Mapping[Memory, Filled]) -> Mapping[Place, Origin]:
     """As the interpreter counts: by memory and address, with chips and clusters in it."""
+    import numpy as np
+
     from dmaverify.execute.left_behind import ANYTHING as ANY
     from dmaverify.execute.left_behind import FROM_ZERO
 
     out: dict[Place, Origin] = {}
     for memory, one in held.items():
-        for place, origin, at in zip(one.places.tolist(), one.origin.tolist(), one.at.tolist(), strict=True):
-            for unit in range(world.piece):
-                where = _global(memory, place * world.piece + unit, world.unit_bits)
-                if origin in (ZERO, ANYTHING):
-                    out[where] = FROM_ZERO if origin == ZERO else ANY
-                else:
-                    out[where] = _global(world.name(origin), at * world.piece + unit, world.unit_bits)
+        order = np.argsort(one.origin, kind="stable")
+        for mine in np.split(order, np.flatnonzero(np.diff(one.origin[order])) + 1):
+            if not len(mine):
+                continue
+            origin = int(one.origin[mine[0]])
+            places = _global(memory, one.places[mine], world)
+            if origin in (ZERO, ANYTHING):
+                out.update(dict.fromkeys(places, FROM_ZERO if origin == ZERO else ANY))
+            else:
+                out.update(zip(places, _global(world.name(origin), one.at[mine], world), strict=True))
     return out
 
 
-def _global(memory: Memory, local: int, unit_bits: int) -> Place:
+def _global(memory: Memory, pieces: NDArray[np.int64], world: Numbering) -> list[Place]:
+    """The units of pieces of a memory, with its chip and cluster in their addresses."""
     tier, chip, cluster = memory
-    return tier, (chip * SPAN["chip"] + cluster * SPAN["cluster"]) * 8 // unit_bits + local
+    from dmaverify.execute.tensors import units
+
+    first = (chip * SPAN["chip"] + cluster * SPAN["cluster"]) * 8 // world.unit_bits
+    return [(tier, unit) for unit in (first + units(pieces * world.piece, world.piece)).tolist()]

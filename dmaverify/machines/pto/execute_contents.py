@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from dmaverify.execute.outcome import Beyond
+from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute import KernelMachine
 from dmaverify.machines.pto.execute_cells import CellTile, ElementView
@@ -92,7 +93,7 @@ class Terms:
             if term in self.unknown:
                 return None
             for array in self.given.get(term, ()):
-                new = {int(one) for one in np.unique(array)} - seen
+                new = {int(one) for one in distinct(array)} - seen
                 seen |= new
                 left += [one for one in new if one < 0]
         return frozenset(seen)
@@ -295,7 +296,7 @@ class ContentRun(KernelMachine):
             self._adds(event.atomic, memory, copy.data[ok], moved, item)
             return
         around = event.writes[dest]
-        around = np.setdiff1d(around[into.has(around)], copy.data)
+        around = around[into.has(around) & ~np.isin(around, copy.data)]
         memory[around] = self.terms.fresh() if pad is None else _CONSTANT + into.bytes_[around].astype(np.int64)
         memory[copy.data[ok]] = moved
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from dmaverify.execute.hazards import Touched, meetings, share
 from dmaverify.execute.outcome import Beyond
+from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.running import WRITTEN, RunEvent, Running
 from dmaverify.program.instructions import Shared
@@ -64,7 +65,7 @@ class RunOrder(Running):
     def _judge_order(self) -> None:
         """Pairs that nothing orders, when it is known which bytes of which loads came to matter."""
         for number, place, needed in self.registers_of.needed():
-            self.events[number].reads[place] = np.union1d(self.events[number].reads[place], needed)
+            self.events[number].reads[place] = distinct(np.concatenate([self.events[number].reads[place], needed]))
         touches = [
             (number, Touched(place, writes, at, at))
             for number, event in enumerate(self.events)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from math import gcd, prod
 from typing import TYPE_CHECKING
 
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Kind
 from dmaverify.language.numbers import moves
 from dmaverify.layout.addresses import Layout, cut_digit
@@ -226,10 +227,9 @@ def _limit(space: Space) -> int:
 
 def _memories(move: Alone, side: int, at: Numbers, target: Target) -> Iterator[tuple[Memory, NDArray[np.bool_]]]:
     """The memories that addresses lie in, and which of them lie there."""
-    import numpy as np
 
     space = move.spaces[side]
     place = at // _limit(space)
-    for one in np.unique(place[at >= 0]).tolist():
+    for one in distinct(place[at >= 0]).tolist():
         port = port_at(space.tier, one * _limit(space), space)
         yield memory_at(target, space.tier, port.chip, port.cluster), place == one

@@ -15,6 +15,7 @@ from hashlib import sha256
 from math import gcd, prod
 from typing import TYPE_CHECKING
 
+from dmaverify.language.distinct import distinct
 from dmaverify.program.command import counters_at
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.schedule import Order, Program, Step
@@ -349,9 +350,8 @@ def _function(move: Indirect) -> object:
 
 
 def _twice(at: Numbers) -> bool:
-    import numpy as np
 
-    return len(np.unique(at)) < len(at)
+    return len(distinct(at)) < len(at)
 
 
 def _last(write: Numbers) -> Numbers:

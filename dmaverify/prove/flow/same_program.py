@@ -16,6 +16,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
+from dmaverify.language.distinct import distinct
 from dmaverify.program.schedule import Circle, Program, order_of, torn_body
 from dmaverify.prove.flow.alone_copies import NoCopies
 from dmaverify.prove.flow.contents import (
@@ -208,7 +209,7 @@ def _by_contents(
     for side in sides:
         for memory, found in written(side, world).items():
             places.setdefault(memory, []).extend(found)
-    every = {memory: np.unique(np.concatenate(found)) for memory, found in places.items()}
+    every = {memory: distinct(np.concatenate(found)) for memory, found in places.items()}
     held = [left_behind(side, world, every) for side in sides]
     ran = (
         [confirm(number, world, found) for number, found in enumerate(held)] if confirm is not None else [False, False]
