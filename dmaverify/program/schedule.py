@@ -8,8 +8,8 @@ go against those that the plan says.
 
 Edges: pieces of one lane, and of one context, in the written order (`queues`); an `after` puts every piece of a step
 behind every piece of the other; `order = "written"` puts every step behind the one above it; `order = "none"` leaves
-the `after` edges alone. In a loop, `earlier` puts a step behind what another one of the body did so many iterations
-before. A loop that surely runs once is no loop.
+the `after` edges alone; iterations of one step follow each other in all three. In a loop, `earlier` puts a step behind
+what another one of the body did so many iterations before. A loop that surely runs once is no loop.
 
 Source: "DMA Engine" (Implementation Details: commands of an engine in sequence, engines in parallel), "Memory
 Performance" (Scheduling model: an operation waits for its context), docs/machines/rngd.md 7.4.
