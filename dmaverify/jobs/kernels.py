@@ -132,7 +132,11 @@ def same_kernels(a: str, b: str, tiers: Sequence[str] = ()) -> tuple[Sameness, s
             word = "DIFFERENT" if found.status == "different" else "UNKNOWN"
             said = f"{word}   {a} and {b}: {found.why}{_values(found)}"
             said += "".join(f"\n  at {span}{_line(span)}" for span in found.places)
-            said += "" if tiers else "\n  = help: `--tier gm` asks no more than whether both leave the same in global memory"
+            said += (
+                ""
+                if tiers
+                else "\n  = help: `--tier gm` asks no more than whether both leave the same in global memory"
+            )
         answers.append((found, said))
     worst = next((s for s in ("different", "unknown") if any(f.status == s for f, _ in answers)), "same")
     first = next(f for f, _ in answers if f.status == worst)

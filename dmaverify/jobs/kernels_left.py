@@ -27,7 +27,7 @@ from dmaverify.machines.pto.replay import MOST_BYTES, UNSTATED
 from dmaverify.prove.flow.same_kernel import Sameness
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import load_target
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Status, Verdict
 
 MOST_RUNS = 64
@@ -44,6 +44,11 @@ class _Number:
     names: tuple[tuple[str, ...], tuple[str, ...]]
     low: int
     high: int | None
+    told: bool = False  # by the machine
+
+    @property
+    def count(self) -> int | None:
+        return None if self.high is None else max(0, self.high - self.low + 1)
 
     @property
     def name(self) -> str:
@@ -67,27 +72,54 @@ def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
         if why := _open(side, verdict):
             return Sameness("unknown", 0, why, (side.function.span,))
     numbers = list(_numbers(sides))
-    whole = prod(n.high - n.low + 1 if n.high is not None else MOST_RUNS + 1 for n in numbers) <= MOST_RUNS
-    terms, ran, count, open_ = Terms(), 0, 0, ""
-    every = product(*(range(n.low, (n.high or 0) + 1) for n in numbers)) if whole else None
-    for chosen in _values(sides, numbers, every or zip(*(n.some(FEW_RUNS) for n in numbers), strict=True)):
-        found = _at(sides, chosen, terms)
+    counted, any_value = _split(numbers)
+    found = Sameness("unknown", 0)
+    if all(n.count is not None for n in counted):
+        every = product(*(n.some(n.count or 0) for n in counted))
+        found = _with_values(sides, counted, every, any_value)
+    if found.status == "same":
+        conditions = tuple(dict.fromkeys(c for v in verdicts if v is not None for c in v.conditions))
+        return replace(found, conditions=conditions)
+    if found.status == "different" or not (any_value or not found.why):
+        return found
+    tried = _with_values(sides, numbers, zip(*(n.some(FEW_RUNS) for n in numbers), strict=True), ())
+    if tried.status != "same":
+        return tried
+    said = ", ".join(n.name for n in numbers if n in any_value or n.count is None)
+    why = f"values of {said} are too many to be run, or nobody states them; with some of them both leave the same"
+    return Sameness("unknown", 0, why)
+
+
+def _split(numbers: Sequence[_Number]) -> tuple[list[_Number], list[_Number]]:
+    """The numbers whose values are run one by one, and arguments that stand for any value."""
+    counted = [n for n in numbers if n.told or (n.count is not None and n.count <= MOST_RUNS)]
+    if prod(n.count or 1 for n in counted) > MOST_RUNS:
+        counted = [n for n in counted if n.told]
+    return counted, [n for n in numbers if n not in counted]
+
+
+def _with_values(
+    sides: Sequence[NamedFunction],
+    numbers: Sequence[_Number],
+    every: Iterable[tuple[int, ...]],
+    any_value: Sequence[_Number],
+) -> Sameness:
+    """What both leave with each of these values; `why` of the same is how many there are."""
+    terms, ran, count = Terms(), 0, 0
+    for chosen in _values(sides, numbers, every):
+        found = _at(sides, chosen, terms, any_value)
         if found.status == "different":
             shown = tuple((n.name, v) for n, v in zip(numbers, chosen[2], strict=True))
-            return Sameness("different", 0, found.why, values=shown)
-        open_ = open_ or (found.why if found.status == "unknown" else "")
-        if open_:
-            break
+            return replace(found, copies=0, values=shown)
+        if found.status == "unknown":
+            return found
         ran, count = ran + 1, max(count, found.copies)
         if terms.followed > MOST_FOLLOWED:
-            open_ = f"{terms.followed:,} accesses of {ran} runs are more than are followed: state smaller ranges"
-            break
-    if open_ or not whole or not ran:
-        said = "values of " + ", ".join(n.name for n in numbers if n.high is None or n.high - n.low >= MOST_RUNS)
-        told = f"{said} are too many to be run, or nobody states them; with {ran} of them both leave the same"
-        return Sameness("unknown", 0, open_ or (told if ran else "no values meet what both state"))
-    conditions = tuple(dict.fromkeys(c for v in verdicts if v is not None for c in v.conditions))
-    return Sameness("same", count, f"{ran:,}" if numbers else "", conditions=conditions)
+            why = f"{terms.followed:,} accesses of {ran} runs are more than are followed: state smaller ranges"
+            return Sameness("unknown", 0, why)
+    if not ran:
+        return Sameness("unknown", 0, "no values meet what both state")
+    return Sameness("same", count, f"{ran:,}" if numbers else "")
 
 
 def told_left(found: Sameness) -> str:
@@ -120,7 +152,7 @@ def _numbers(sides: Sequence[NamedFunction]) -> Iterator[_Number]:
                 told.setdefault(stmt.what, ([], []))[index].append(stmt.results[0].lstrip("%"))
                 least[stmt.what] = stmt.least
     for what, (first, second) in told.items():
-        yield _number(sides, (tuple(first), tuple(second)), None, least[what])
+        yield replace(_number(sides, (tuple(first), tuple(second)), None, least[what]), told=True)
 
 
 def _number(
@@ -153,19 +185,22 @@ def _values(
 
 
 def _at(
-    sides: Sequence[NamedFunction], chosen: tuple[Mapping[str, int], Mapping[str, int], tuple[int, ...]], terms: Terms
+    sides: Sequence[NamedFunction],
+    chosen: tuple[Mapping[str, int], Mapping[str, int], tuple[int, ...]],
+    terms: Terms,
+    any_value: Sequence[_Number],
 ) -> Sameness:
-    """What both leave with one value of each argument."""
+    """What both leave with one value of each number, and any of others."""
     tensors = [[n.lstrip("%") for n, kind, _ in s.function.args if kind.kind == "pointer"] for s in sides]
     sizes = [max(_size(side, own[at], chosen[i]) for i, (side, own) in enumerate(zip(sides, tensors, strict=True)))
              for at in range(len(tensors[0]))]  # fmt: skip
     if sum(sizes) > MOST_BYTES:
         return Sameness("unknown", 0, f"their tensors hold {sum(sizes):,} bytes: no run is made of so many")
     left = []
-    for side, own, given in zip(sides, tensors, chosen, strict=False):
+    for index, (side, own, given) in enumerate(zip(sides, tensors, chosen, strict=False)):
         try:
             run = ContentRun(side.function, dict(zip(own, sizes, strict=True)), given, {}, 0, ())  # type: ignore[arg-type]
-            done, held = run.follow(terms, own)
+            done, held = run.follow(terms, own, [name for n in any_value for name in n.names[index]])
         except Beyond as error:
             lost = f"nothing in a run gives `{error}` a value" if str(error)[:1] == "%" else f"{error} is not followed"
             return Sameness("unknown", 0, f"{side.name}: {lost}")

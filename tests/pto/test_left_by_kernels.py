@@ -23,7 +23,7 @@ from dmaverify.prove.flow.same_kernel import Sameness
 
 F32, MASK, SELF = "!pto.vreg<64xf32>", "!pto.mask<b32>", "!pto.ptr<f32, ub>"
 NUMBERS = "".join(f"  %c{n} = arith.constant {n} : index\n" for n in (0, 1, 2, 3, 4, 16, 48, 64, 128, 256))
-NUMBERS += "".join(f"  %l{n} = arith.constant {n} : i64\n" for n in (0, 1, 2, 64, 128, 256, 512, 1024, 2048, 4096))
+NUMBERS += "".join(f"  %l{n} = arith.constant {n} : i64\n" for n in (0, 1, 2, 32, 64, 128, 256, 512, 1024, 2048, 4096))
 NUMBERS += "  %half = arith.constant 0.5 : f32\n  %third = arith.constant 0.25 : f32\n"
 ALL = f'%all = pto.pset_b32 "PAT_ALL" : {MASK}'
 BAR = "pto.barrier #pto.pipe<PIPE_ALL>"
@@ -97,10 +97,10 @@ BY_SCOPE = (
 )
 
 
-def computed(*inside: str, count: int = 4, before: Sequence[str] = ()) -> NamedFunction:
+def computed(*inside: str, count: int = 4, stored: str = "") -> NamedFunction:
     """Both inputs, something made of each register of them, the output."""
     moves = (ub("x", 0), ub("y", 2048), ub("z", 4096), load("%a", "%x"), load("%b", "%y"), BAR)
-    return kernel(*moves, *before, *rows(count, *inside), BAR, store("%z", "%o", f"%l{256 * count}"))
+    return kernel(*moves, *rows(count, *inside), BAR, store("%z", "%o", stored or f"%l{256 * count}"))
 
 
 SUM = (take("v", "x"), take("w", "y"), two("vadd", "s", "v", "w"), give("s", "z"))
@@ -301,6 +301,32 @@ def test_values_that_nobody_states_or_too_many_are_open_unless_they_part() -> No
     assert same_left(kernel(*used, notes=few), kernel(*used, notes=other)).why == "4", "what both allow"
     never = "// dmaverify: assume %n in 70..90\n"
     assert "no values meet" in found(kernel(*used, notes=few), kernel(*used, notes=never)).why
+
+
+def test_a_number_that_only_operations_take_is_any_value() -> None:
+    args = ARGS.replace("%n: index", "%s1: i32, %s2: i32")
+    scaled = f"%s = pto.vadds %v, {{}}, %all : {F32}, i32, {MASK} -> {F32}"
+
+    def by(name: str, *more: str) -> NamedFunction:
+        moves = (ub("x", 0), ub("z", 4096), load("%a", "%x"), BAR)
+        inside = (take("v", "x"), scaled.format(name), give("s", "z"))
+        return kernel(*moves, *more, *rows(4, *inside), BAR, store("%z", "%o"), args=args, notes="")
+
+    one, other = by("%s1"), by("%s2")
+    assert (found(one, by("%s1")).status, same_left(one, one).why) == ("same", "")
+    assert found(one, other).status == "unknown"
+    summed = by("%t", "%t = arith.addi %s1, %s1 : i32")
+    assert "values of s1 are too many" in found(summed, summed).why, "a sum is no value of its own"
+
+
+def test_masks_that_are_stored_are_what_they_were_made_of() -> None:
+    kept = f'pto.psts %m, %z[%c0], "NORM" : {MASK}, {SELF}, index'
+
+    def by(order: str) -> NamedFunction:
+        compared = f'%m = pto.vcmp %v, %w, %all, "{order}" : {F32}, {F32}, {MASK} -> {MASK}'
+        return computed(take("v", "x"), take("w", "y"), compared, kept, count=1, stored="%l32")
+
+    assert [found(by("lt"), by(order)).status for order in ("lt", "gt")] == ["same", "unknown"]
 
 
 def test_what_the_machine_tells_is_one_number_in_both() -> None:

@@ -13,7 +13,7 @@ Source: as `execute_vector` and `execute_tiles`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -129,8 +129,14 @@ class _HeldRegisters(RegisterBytes):
 class ContentRun(KernelMachine):
     """A run that follows contents; `terms` are shared with the runs that it is held against."""
 
-    def follow(self, terms: Terms, tensors: Sequence[str]) -> tuple[KernelRun, dict[str, np.ndarray]]:
-        """Runs; what the tensors hold then, in the order in which they are named. Raises Beyond."""
+    def follow(
+        self, terms: Terms, tensors: Sequence[str], any_value: Collection[str] = ()
+    ) -> tuple[KernelRun, dict[str, np.ndarray]]:
+        """Runs; what the tensors hold then, in the order in which they are named. An argument of `any_value` is a term
+        as other contents are, and no number. Raises Beyond.
+        """
+        for name in any_value:
+            del self.values[f"%{name}"]
         self.terms = terms
         self.registers_of = held = _HeldRegisters()
         self.holds = held.holds
@@ -198,7 +204,7 @@ class ContentRun(KernelMachine):
     def _scalar(self, name: str) -> Any:
         """A number, by its value; an argument that is none by its position."""
         for at, (given, kind, _) in enumerate(self.function.args):
-            if given == name and kind.kind == "float":
+            if given == name and (kind.kind == "float" or name not in self.values):
                 return "argument", at
         value = self.values.get(name)
         if not isinstance(value, int):
@@ -237,14 +243,14 @@ class ContentRun(KernelMachine):
 
     def _accessed(self, stmt: ops.AccessOp) -> None:
         event = self.events[-1]
-        if stmt.form in ("open", "predicate") or stmt.way == "rw" or (stmt.form == "whole" and not stmt.results):
+        if stmt.form == "open" or stmt.way == "rw" or (stmt.form == "whole" and not stmt.results):
             raise Beyond(f"what {stmt.what} moves")
         places = [stmt.pointer.name, *(o.name for o, _ in stmt.offsets)]
         places += [] if stmt.stride is None else [stmt.stride.name]
         if stmt.way == "w":
             self._stored(stmt, places, event.writes)
             return
-        if stmt.form == "scalar":
+        if stmt.form == "scalar" or not stmt.results:
             for result in stmt.results:  # no number is known of it
                 self.values.pop(result, None)
             return
