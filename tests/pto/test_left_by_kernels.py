@@ -75,9 +75,7 @@ def give(name: str, buffer: str, at: str = "%j", mask: str = "%all") -> str:
 
 
 def found(one: NamedFunction, other: NamedFunction) -> Sameness:
-    back, there = same_left(other, one), same_left(one, other)
-    assert back.status == there.status, "the order of two kernels decides nothing"
-    return there
+    return same_left(one, other)
 
 
 COPIED = (ub("u", 0), load("%a", "%u"), BAR, store("%u", "%o"))
@@ -137,6 +135,7 @@ SUM = (take("v", "x"), take("w", "y"), two("vadd", "s", "v", "w"), give("s", "z"
 def test_kernels_that_leave_the_same_by_other_ways_are_equal(one: NamedFunction, other: NamedFunction) -> None:
     same = found(one, other)
     assert (same.status, same.copies) == ("same", 1024)
+    assert found(other, one) == same, "the order of two kernels decides nothing"
     assert same.why == "", "no number of their arguments is used"
 
 
@@ -163,8 +162,8 @@ def test_kernels_that_leave_the_same_by_other_ways_are_equal(one: NamedFunction,
 )
 def test_a_byte_from_elsewhere_is_a_difference_with_both_its_origins(other: Sequence[str], said: str) -> None:
     different = found(kernel(*COPIED), kernel(*other))
-    assert different.status == "different"
-    assert same_left(kernel(*COPIED), kernel(*other)).why == said
+    assert (different.status, different.why) == ("different", said)
+    assert found(kernel(*other), kernel(*COPIED)).status == "different"
 
 
 def test_a_difference_at_one_value_is_found_there() -> None:
@@ -438,7 +437,7 @@ def _left(
 def test_drawn_kernels_hold_the_same_bytes_exactly_where_their_origins_are_the_same() -> None:
     """The bytes of a run are drawn: where one number stands at two places, the bytes there are one."""
     equal = parted = 0
-    for seed in range(60):
+    for seed in range(40):
         rng = random.Random(seed)
         one = kernel_of(rng)
         terms, sides = Terms(), []
@@ -455,7 +454,7 @@ def test_drawn_kernels_hold_the_same_bytes_exactly_where_their_origins_are_the_s
             equal += int(same.sum())
             assert (bytes_[name][told] != others[name][told]).sum() >= told.sum() // 2, f"seed {seed}"
     assert equal > 10_000
-    assert parted > 500
+    assert parted > 300
 
 
 def test_elements_of_one_result_are_not_one() -> None:
