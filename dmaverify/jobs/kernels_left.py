@@ -30,6 +30,7 @@ from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Status, Verdict
 
+ROUNDED = "rounding makes no difference: both add the same to an element, in another order"
 MOST_RUNS = 64
 FEW_RUNS = 6  # where these values are not all
 MOST_TOLD = 4096  # bytes that may differ, of which it is asked whether they surely do
@@ -79,7 +80,7 @@ def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
         found = _with_values(sides, counted, every, any_value)
     if found.status == "same":
         conditions = tuple(dict.fromkeys(c for v in verdicts if v is not None for c in v.conditions))
-        return replace(found, conditions=conditions)
+        return replace(found, conditions=(*conditions, *found.conditions))
     if found.status == "different" or not (any_value or not found.why):
         return found
     tried = _with_values(sides, numbers, zip(*(n.some(FEW_RUNS) for n in numbers), strict=True), ())
@@ -119,7 +120,7 @@ def _with_values(
             return Sameness("unknown", 0, why)
     if not ran:
         return Sameness("unknown", 0, "no values meet what both state")
-    return Sameness("same", count, f"{ran:,}" if numbers else "")
+    return Sameness("same", count, f"{ran:,}" if numbers else "", conditions=(ROUNDED,) if terms.reordered else ())
 
 
 def told_left(found: Sameness) -> str:

@@ -4,7 +4,8 @@ Knows: terms, each an operation with all that it was given; copies and whole reg
 the text says that they work lane by lane, or element by element, make one of each.
 Does not know: what an operation computes, order, proofs.
 Law: equal numbers are equal bytes, whatever lay in global memory before; bytes with other numbers may still be equal.
-What adds to memory is the collection of what was added, whose order no machine promises. What is not followed (values
+What adds to memory is the collection of what was added, and `reordered` says where it came in two orders (of numbers
+that are rounded, the last bits may differ). What is not followed (values
 that memory gives, masks from memory, the other core, operations that are passed over) ends the run.
 
 Source: as `execute_vector` and `execute_tiles`.
@@ -44,6 +45,8 @@ class Terms:
     made: dict[Any, np.ndarray] = field(default_factory=dict)
     unknown: set[int] = field(default_factory=set)
     followed: int = 0  # accesses of all runs
+    reordered: bool = False  # whether rounded sums were made in two orders
+    orders: dict[Any, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     sums: dict[int, tuple[Any, tuple[int, ...], tuple[tuple[int, ...], ...]]] = field(default_factory=dict)
 
     def term(self, key: Any, given: Sequence[np.ndarray] = ()) -> int:
@@ -81,6 +84,8 @@ class Terms:
         if held is not None and held[0] == kind and (self.parts(-int(old[0]) // _PART, len(old)) == old).all():
             base, adds = held[1], [*held[2], *adds]
         key = (kind, base, tuple(sorted(adds)))
+        rounds = any(str(word).startswith(("f", "bf")) for word in kind)
+        self.reordered |= rounds and self.orders.setdefault(key, tuple(adds)) != tuple(adds)
         term = self.term(key[:1], [np.asarray([base, *key[2]], np.int64)])
         self.sums[term] = key
         return self.parts(term, len(old))
