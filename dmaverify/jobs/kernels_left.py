@@ -32,10 +32,10 @@ from dmaverify.verdict import Status, Verdict
 
 ROUNDED = "rounding makes no difference: both add the same to an element, in another order"
 MOST_RUNS = 64
+"""Values of arguments with which two kernels are run."""
 FEW_RUNS = 6  # where these values are not all
 MOST_TOLD = 4096  # bytes that may differ, of which it is asked whether they surely do
 MOST_FOLLOWED = 1 << 16  # accesses of all runs
-"""Values of arguments with which two kernels are run."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class _Number:
     names: tuple[tuple[str, ...], tuple[str, ...]]
     low: int
     high: int | None
-    told: bool = False  # by the machine
+    told: str = ""  # what the machine calls it, of which it tells the value
+    apart: bool = False  # whether the two texts state other values
 
     @property
     def count(self) -> int | None:
@@ -63,7 +64,7 @@ class _Number:
 def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
     """Compares what both leave in the tensors behind their arguments, which are matched by their order."""
     sides = (one, other)
-    kinds = [[kind.kind for _, kind, _ in side.function.args] for side in sides]
+    kinds = [[k.kind if k.kind == "pointer" else k.name for _, k, _ in side.function.args] for side in sides]
     if kinds[0] != kinds[1]:
         return Sameness("unknown", 0, "their arguments differ")
     if any(kind.space == "ub" for side in sides for _, kind, _ in side.function.args):
@@ -80,7 +81,10 @@ def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
         found = _with_values(sides, counted, every, any_value)
     if found.status == "same":
         conditions = tuple(dict.fromkeys(c for v in verdicts if v is not None for c in v.conditions))
-        return replace(found, conditions=(*conditions, *found.conditions))
+        both = [
+            f"only values that both texts state are given: {n.name} in {n.low}..{n.high}" for n in numbers if n.apart
+        ]
+        return replace(found, conditions=(*conditions, *both, *found.conditions))
     if found.status == "different" or not (any_value or not found.why):
         return found
     tried = _with_values(sides, numbers, zip(*(n.some(FEW_RUNS) for n in numbers), strict=True), ())
@@ -153,17 +157,19 @@ def _numbers(sides: Sequence[NamedFunction]) -> Iterator[_Number]:
                 told.setdefault(stmt.what, ([], []))[index].append(stmt.results[0].lstrip("%"))
                 least[stmt.what] = stmt.least
     for what, (first, second) in told.items():
-        yield replace(_number(sides, (tuple(first), tuple(second)), None, least[what]), told=True)
+        yield replace(_number(sides, (tuple(first), tuple(second)), None, least[what]), told=what)
 
 
 def _number(
     sides: Sequence[NamedFunction], names: Sequence[tuple[str, ...]], known: tuple[int, int] | None, low: int = 0
 ) -> _Number:
-    stated = [known] if known else []
-    for side, own in zip(sides, names, strict=True):
-        stated += [side.notes.ranges[name] for name in own if name in side.notes.ranges]
+    each = [
+        [side.notes.ranges[n] for n in own if n in side.notes.ranges] for side, own in zip(sides, names, strict=True)
+    ]
+    stated = [*([known] if known else []), *each[0], *each[1]]
     lows, highs = [low if not stated else -(1 << 63), *(a for a, _ in stated)], [b for _, b in stated]
-    return _Number((names[0], names[1]), max(lows), min(highs, default=None))
+    apart = set(each[0]) != set(each[1])
+    return _Number((names[0], names[1]), max(lows), min(highs, default=None), apart=apart)
 
 
 def _used(side: NamedFunction, name: str) -> bool:
@@ -177,6 +183,9 @@ def _values(
 ) -> Iterator[tuple[dict[str, int], dict[str, int], tuple[int, ...]]]:
     """Values of the arguments of both kernels that meet what both state, and the numbers they are."""
     for chosen in every:
+        told = {n.told: value for n, value in zip(numbers, chosen, strict=True) if n.told}
+        if any(value >= told.get(f"{what.removesuffix('idx')}num", value + 1) for what, value in told.items()):
+            continue  # no block has a number beyond how many there are
         given: tuple[dict[str, int], dict[str, int]] = {}, {}
         for number, value in zip(numbers, chosen, strict=True):
             for names, own in zip(number.names, given, strict=True):

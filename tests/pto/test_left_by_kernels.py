@@ -299,7 +299,8 @@ def test_values_that_nobody_states_or_too_many_are_open_unless_they_part() -> No
     few = "// dmaverify: assume %n in 0..9\n"
     assert found(kernel(*used, notes=few), kernel(*used, notes=few)).status == "same"
     other = "// dmaverify: assume %n in 6..90\n"
-    assert same_left(kernel(*used, notes=few), kernel(*used, notes=other)).why == "4", "what both allow"
+    both = same_left(kernel(*used, notes=few), kernel(*used, notes=other))
+    assert (both.why, both.conditions) == ("4", ("only values that both texts state are given: n in 6..9",))
     never = "// dmaverify: assume %n in 70..90\n"
     assert "no values meet" in found(kernel(*used, notes=few), kernel(*used, notes=never)).why
 
@@ -330,6 +331,18 @@ def test_masks_that_are_stored_are_what_they_were_made_of() -> None:
     assert [found(by("lt"), by(order)).status for order in ("lt", "gt")] == ["same", "unknown"]
 
 
+def test_lanes_that_a_computed_mask_leaves_out_keep_what_was_there() -> None:
+    compared = f'%m = pto.vcmp %v, %w, %all, "lt" : {F32}, {F32}, {MASK} -> {MASK}'
+
+    def over(before: str) -> NamedFunction:
+        moves = (ub("x", 0), ub("y", 2048), ub("z", 4096), load("%a", "%x"), load("%b", "%y"), load(before, "%z"), BAR)
+        work = rows(4, take("v", "x"), take("w", "y"), compared, give("v", "z", "%j", "%m"))
+        return kernel(*moves, *work, BAR, store("%z", "%o"))
+
+    assert found(over("%a"), over("%a")).status == "same"
+    assert found(over("%a"), over("%b")).status == "unknown"
+
+
 def test_what_the_machine_tells_is_one_number_in_both() -> None:
     args = ARGS.replace(", %n: index", "")
     texts = []
@@ -344,6 +357,20 @@ def test_what_the_machine_tells_is_one_number_in_both() -> None:
     assert found(texts[0], texts[2]).values == (("me", 1),)
 
 
+def test_no_block_has_a_number_beyond_how_many_there_are() -> None:
+    def by(far: str) -> NamedFunction:
+        lines = (
+            "%me = pto.get_block_idx : index", "%of = pto.get_block_num : index", *COPIED[:3],
+            "%beyond = arith.cmpi sge, %me, %of : index", f"%off = arith.select %beyond, {far}, %c0 : index",
+            on("p", "%o", "%off"), store("%u", "%p", "%l512"),
+        )  # fmt: skip
+        notes = "// dmaverify: assume %me in 0..3\n// dmaverify: assume %of in 1..4\n"
+        return kernel(*lines, args=ARGS.replace(", %n: index", ""), notes=notes)
+
+    same = found(by("%c64"), by("%c128"))
+    assert (same.status, same.why) == ("same", "10")
+
+
 def test_runs_that_take_too_long_end_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels_left, "MOST_FOLLOWED", 3)
     assert "state smaller ranges" in found(kernel(*COPIED), kernel(*IN_HALVES)).why
@@ -351,7 +378,9 @@ def test_runs_that_take_too_long_end_the_comparison(monkeypatch: pytest.MonkeyPa
 
 def test_other_arguments_are_other_kernels() -> None:
     fewer = ARGS.replace(", %f: f32", "")
-    assert found(kernel(*COPIED), kernel(*COPIED, args=fewer)).why == "their arguments differ"
+    narrow = ARGS.replace("%n: index", "%n: i1")
+    for args in (fewer, narrow):
+        assert found(kernel(*COPIED), kernel(*COPIED, notes="", args=args)).why == "their arguments differ"
 
 
 # ------------------------------------------------------------------------------------------ tiles

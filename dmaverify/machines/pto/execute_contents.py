@@ -26,7 +26,7 @@ from dmaverify.machines.pto.execute import KernelMachine
 from dmaverify.machines.pto.execute_cells import CellTile, ElementView
 from dmaverify.machines.pto.execute_vector import LANEWISE, RegisterBytes
 from dmaverify.machines.pto.limits import register_bytes
-from dmaverify.machines.pto.running import KernelRun, Over, RunCopy
+from dmaverify.machines.pto.running import UNKNOWN, KernelRun, Over, RunCopy
 from dmaverify.machines.pto.tiles import AllocTile, HandedTile, TileElement, TileOp, TileWork
 from dmaverify.values import dataclass, field
 
@@ -286,6 +286,8 @@ class ContentRun(KernelMachine):
             made = self._register(stmt.values[0])[: len(at)]
         else:
             said, given = self._said(stmt, places)
+            if stmt.masks and stmt.form != "predicate":  # where the mask leaves lanes out, what was there stays
+                given.append(memory[at])
             made = self.terms.parts(self.terms.term((said, len(at)), given), len(at))
         if len(made) != len(at):
             raise Beyond(f"what {stmt.what} stores outside of its memory")
@@ -310,6 +312,8 @@ class ContentRun(KernelMachine):
         around = around[into.has(around) & ~np.isin(around, copy.data)]
         memory[around] = self.terms.fresh() if pad is None else _CONSTANT + into.bytes_[around].astype(np.int64)
         memory[copy.data[ok]] = moved
+        lost = copy.data[ok][into.state[copy.data[ok]] == UNKNOWN]  # another row may leave anything there
+        memory[lost] = self.terms.fresh()
 
     def _adds(self, kind: Any, memory: np.ndarray, at: np.ndarray, moved: np.ndarray, item: int) -> None:
         for where, new in zip(at.reshape(-1, item), moved.reshape(-1, item), strict=True):
