@@ -81,9 +81,7 @@ def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
         found = _with_values(sides, counted, every, any_value)
     if found.status == "same":
         conditions = tuple(dict.fromkeys(c for v in verdicts if v is not None for c in v.conditions))
-        both = [
-            f"only values that both texts state are given: {n.name} in {n.low}..{n.high}" for n in numbers if n.apart
-        ]
+        both = [f"values are those that both texts state: {n.name} in {n.low}..{n.high}" for n in numbers if n.apart]
         return replace(found, conditions=(*conditions, *both, *found.conditions))
     if found.status == "different" or not (any_value or not found.why):
         return found

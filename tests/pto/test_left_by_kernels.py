@@ -300,7 +300,7 @@ def test_values_that_nobody_states_or_too_many_are_open_unless_they_part() -> No
     assert found(kernel(*used, notes=few), kernel(*used, notes=few)).status == "same"
     other = "// dmaverify: assume %n in 6..90\n"
     both = same_left(kernel(*used, notes=few), kernel(*used, notes=other))
-    assert (both.why, both.conditions) == ("4", ("only values that both texts state are given: n in 6..9",))
+    assert (both.why, both.conditions) == ("4", ("values are those that both texts state: n in 6..9",))
     never = "// dmaverify: assume %n in 70..90\n"
     assert "no values meet" in found(kernel(*used, notes=few), kernel(*used, notes=never)).why
 
