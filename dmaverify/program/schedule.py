@@ -18,6 +18,8 @@ Performance" (Scheduling model: an operation waits for its context), docs/machin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, reduce
+from operator import and_
 
 from dmaverify.errors import Span
 from dmaverify.language.numbers import moves
@@ -172,8 +174,25 @@ class Order:
 
     def step_precedes(self, a: int, b: int) -> bool:
         """Whether all of step a ends before any of step b begins."""
-        wanted = sum(1 << i for i in self.of_step[a])
-        return all(self.before[j] & wanted == wanted for j in self.of_step[b])
+        return bool(self.steps_before[b] >> a & 1)
+
+    @cached_property
+    def steps_before(self) -> tuple[int, ...]:
+        """Of each step, as bits, the steps that end before any of it begins."""
+        whole = [sum(1 << i for i in of) for of in self.of_step]
+        ahead = (reduce(and_, (self.before[j] for j in of)) for of in self.of_step)
+        return tuple(sum(1 << a for a, own in enumerate(whole) if past & own == own) for past in ahead)
+
+    @cached_property
+    def steps_after(self) -> tuple[int, ...]:
+        """Of each step, as bits, the steps that begin when all of it has ended."""
+        past = self.steps_before
+        return tuple(sum(1 << b for b, bits in enumerate(past) if bits >> a & 1) for a in range(len(past)))
+
+    def steps_between(self, a: int, b: int) -> list[int]:
+        """The steps that begin when one of two steps has ended and end before the other begins."""
+        bits = self.steps_after[a] & self.steps_before[b] | self.steps_after[b] & self.steps_before[a]
+        return [step for step in range(bits.bit_length()) if bits >> step & 1]
 
     def comes_around(self, a: int, b: int) -> bool:
         """Whether all of step a ends before step b of the next iteration begins; outside of one loop, nothing comes

@@ -143,6 +143,7 @@ class Session:
         self.spent = 0
         self.private = False
         self.asked: list[tuple[str, str, str]] = []
+        self._known: dict[str, Answer] = {}
         self._own: Any = None
 
     @classmethod
@@ -168,11 +169,15 @@ class Session:
             return self._asked(query, text, name)
 
     def _asked(self, query: Query, text: str, name: str) -> Answer:
-        if self.private or not self._refuted_by_the_shared(text):
-            self.private = True
-            answer = self._answer(self._own_context(), text, query)
-        else:
-            answer = Answer("unsat")
+        answer = self._known.get(text)
+        if answer is None:
+            if self.private or not self._refuted_by_the_shared(text):
+                self.private = True
+                answer = self._answer(self._own_context(), text, query)
+            else:
+                answer = Answer("unsat")
+            if answer.status != "unknown":  # another time more may be left
+                self._known[text] = answer
         self.asked.append((name, text, answer.status))
         return answer
 

@@ -51,6 +51,7 @@ def read_otherwise(
 ) -> list[str]:  # fmt: skip
     """The conditions under which reads find what they declare: one for each pair of declarations that share bytes."""
     written, read = _sides(steps, target)
+    spans = [_spans(_touches(one, works, writes=True)) for one in written]
     out = []
     alike: dict[tuple[Tensor, int], list[DeclaredSide]] = {}
     for reads in read:
@@ -58,8 +59,9 @@ def read_otherwise(
         if key not in alike:
             alike[key] = [one for one in written if same_places(one, reads)]
         same = {id(one) for one in alike[key]}
-        for writes in written:
-            if id(writes) in same or not _may_follow(order, writes.step, reads.step):
+        span = _spans(_touches(reads, works, writes=False))
+        for writes, other in zip(written, spans, strict=True):
+            if id(writes) in same or not _near(span, other) or not _may_follow(order, writes.step, reads.step):
                 continue
             replaced = any(_replaces(one, writes, reads, order) for one in alike[key])
             if not replaced and _share((writes, reads), works, may_meet):

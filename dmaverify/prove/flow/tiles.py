@@ -144,12 +144,6 @@ def _perhaps_read(output: Output, point: Mapping[Digit, int], steps: Sequence[in
     return not is_element(output.tensor, position) or elsewhere.may_read(output, position, steps)
 
 
-def _between(first: int, second: int, order: Order, reader: int) -> bool:
-    return reader not in (first, second) and any(
-        order.step_precedes(a, reader) and order.step_precedes(reader, b) for a, b in ((first, second), (second, first))
-    )
-
-
 def _reads(reader: Tiles, tiles: Tiles) -> bool:
     """Whether a step reads in each iteration what another one writes in it."""
     return not reader.windows or (reader.windows, reader.turns) == (tiles.windows, tiles.turns)
@@ -183,7 +177,7 @@ def _unread(
 ) -> SharedElement | str:
     """What two tiles share less what a step between them reads; "none" where that is nothing."""
     first, second = pair
-    steps = [s for s in range(len(order.of_step)) if _between(first.step, second.step, order, s)]
+    steps = order.steps_between(first.step, second.step)
     readers = [r for r in output.reads if r.step in steps]
     if not steps or not isinstance(found, SharedElement):
         return found
