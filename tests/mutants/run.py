@@ -86,12 +86,15 @@ def all_places(chosen: list[Mutant]) -> list[Path]:
 
 
 def copied(folder: Path) -> None:
-    """The repository as tests need it; the package is a copy, the rest is the same."""
-    for name in ("dmaverify", "encodings"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    """The repository as tests need it: tests that read a folder of it find it inside of the project."""
+    kept = shutil.ignore_patterns(".*", "_build", "build", "dist")
     for path in ROOT.iterdir():
-        if path.name not in ("dmaverify", "encodings") and not path.name.startswith("."):
-            (folder / path.name).symlink_to(path)
+        if path.name == "dmaverify":
+            shutil.copytree(path, folder / path.name, ignore=shutil.ignore_patterns("__pycache__"))
+        elif path.is_dir() and not kept(str(ROOT), [path.name]):
+            shutil.copytree(path, folder / path.name, ignore=kept)
+        elif path.is_file() and not path.name.startswith("."):
+            shutil.copy2(path, folder / path.name)
 
 
 def failing(folder: Path, tests: Sequence[str]) -> str:
@@ -129,10 +132,12 @@ def killed(mutant: Mutant, search: bool) -> tuple[str, float]:
 
 
 def all_pass(chosen: Sequence[Mutant]) -> None:
-    """Every named test, without any fault. Raises Lost."""
+    """Every named test, in a copy without any fault. Raises Lost."""
     tests = sorted({test for mutant in chosen for test in mutant.by})
-    if tests and (failed := failing(ROOT, tests)):
-        raise Lost(f"{failed} fails without any fault")
+    with tempfile.TemporaryDirectory(prefix="mutant-") as name:
+        copied(Path(name))
+        if tests and (failed := failing(Path(name), tests)):
+            raise Lost(f"{failed} fails without any fault")
 
 
 def main() -> int:
