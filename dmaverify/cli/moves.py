@@ -23,10 +23,15 @@ from dmaverify.language.files import write_text
 
 @click.command()
 @click.argument("path", metavar="PATH::NAME")
-@click.option("--limit", type=click.IntRange(1), default=1 << 26, show_default=True, help="Most units to execute.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    help="Most units to execute.  [default: 67,108,864 of a move alone,\
+ 2,097,152 of an entry that is run unit by unit]",
+)
 @click.option("--set", "values", multiple=True, metavar="n=64,m=3", help="Arguments of a kernel in PTO text.")
 @click.option("--json", "as_json", is_flag=True)
-def run(path: str, limit: int, values: tuple[str, ...], as_json: bool) -> None:
+def run(path: str, limit: int | None, values: tuple[str, ...], as_json: bool) -> None:
     """Execute transfers, gathers, accesses, programs and kernels byte by byte; say what arrived and what breaks."""
     from dmaverify.cli.run import executed
     from dmaverify.report.data import dumps

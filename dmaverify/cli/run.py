@@ -11,12 +11,13 @@ from typing import Any
 
 from dmaverify.errors import InputError
 
+MOST_MOVED = 1 << 26  # units that are moved in numpy
 MOST_INTERPRETED = 1 << 21  # units that are run one by one from a text
 
 
-def executed(path: str, limit: int, values: Sequence[str] = ()) -> list[tuple[str, dict[str, Any], int]]:
-    """(text, data, exit code) of every entry, up to `limit` units each; `values` are of arguments of PTO text. Raises
-    InputError.
+def executed(path: str, limit: int | None, values: Sequence[str] = ()) -> list[tuple[str, dict[str, Any], int]]:
+    """(text, data, exit code) of every entry, up to `limit` units each (None: as many as take seconds); `values` are of
+    arguments of PTO text. Raises InputError.
     """
     from dmaverify.jobs.judge import is_copy_text
 
@@ -34,7 +35,7 @@ def executed(path: str, limit: int, values: Sequence[str] = ()) -> list[tuple[st
     if not plan.names:
         raise InputError(f"{path} has nothing to run")
     found = []
-    most = min(limit, MOST_INTERPRETED)
+    most = limit or MOST_INTERPRETED
     if plan.indirects:
         from dmaverify.jobs.interpreted import interpreted
 
@@ -42,7 +43,7 @@ def executed(path: str, limit: int, values: Sequence[str] = ()) -> list[tuple[st
         found += [(one.text(), one.as_json(), one.code) for one in rows]
     for item in plan.transfers:
         try:
-            found.append(_transfer(plan, item, limit))
+            found.append(_transfer(plan, item, limit or MOST_MOVED, most))
         except TooLarge as error:
             raise InputError(
                 f"`{item.name}` moves {error.units:,} units", None, "raise --limit, or shrink the axes"
@@ -62,7 +63,7 @@ def executed(path: str, limit: int, values: Sequence[str] = ()) -> list[tuple[st
     return found
 
 
-def _transfer(plan: Any, item: Any, limit: int) -> tuple[str, dict[str, Any], int]:
+def _transfer(plan: Any, item: Any, limit: int, most: int) -> tuple[str, dict[str, Any], int]:
     from dmaverify import api
     from dmaverify.execute.outcome import SEEN, run_code
     from dmaverify.execute.report import report_json, report_text
@@ -75,8 +76,7 @@ def _transfer(plan: Any, item: Any, limit: int) -> tuple[str, dict[str, Any], in
     if (views is not None or shares) and not plan.is_kernel:
         from dmaverify.jobs.interpreted import interpreted
 
-        target, most = item.transfer.target, min(limit, MOST_INTERPRETED)
-        every = interpreted(plan, item.name, "transfer", target, item.transfer.expect, most)
+        every = interpreted(plan, item.name, "transfer", item.transfer.target, item.transfer.expect, most)
         count = 1 if views is None else views.count
         many = f"This was the first of {count:,} iterations. All of them:"
         in_order = "This was each copy by itself; source and destination share memory. In the machine's order:"

@@ -30,6 +30,10 @@ class Beyond(Exception):
     """More than can be run one by one, or a text that the interpreter gives no meaning."""
 
 
+class OverLimit(Beyond):
+    """More units than were asked to be run at most."""
+
+
 @dataclass
 class Outcome:
     """`ran` counts the units that were moved; of rows, `arrived` those of the `asked` that hold what they should."""

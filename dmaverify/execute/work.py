@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
 
-from dmaverify.execute.outcome import Beyond
+from dmaverify.execute.outcome import Beyond, OverLimit
 from dmaverify.language.expr import Expr
 from dmaverify.program.space import SPAN
 from dmaverify.values import dataclass, field
@@ -51,9 +51,9 @@ class RunMachine:
     context_is_engine: bool = False  # a context of a step names its engine; else it is a queue before its engines
 
     def allow(self, units: int) -> None:
-        """Raises Beyond where these are too many to be run."""
+        """Raises OverLimit where these are too many to be run."""
         if units > self.most:
-            raise Beyond(f"{units:,} units")
+            raise OverLimit(f"more than {self.most:,} units")
 
     def stride(self, tier: str, place: str, unit_bits: int) -> int:
         """Units from one place to the next."""

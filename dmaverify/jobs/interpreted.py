@@ -85,7 +85,7 @@ def interpreted(
 ) -> Interpreted:
     """Runs the entry `name` of the plan's text, up to `most` units."""
     from dmaverify.execute.interpret import interpret
-    from dmaverify.execute.outcome import Beyond
+    from dmaverify.execute.outcome import Beyond, OverLimit
     from dmaverify.plan.execution import PlanExecution
 
     try:
@@ -93,5 +93,6 @@ def interpreted(
             raise Beyond("only entries of plan files are run from their text")
         outcome = interpret(*PlanExecution(plan.source.text, target=target, most=most).work(name))
     except Beyond as error:
-        return Interpreted(name, kind, None, str(error), expect or (), rows)
+        more = " (--limit)" if isinstance(error, OverLimit) else ""
+        return Interpreted(name, kind, None, f"{error}{more}", expect or (), rows)
     return Interpreted(name, kind, outcome, "", expect or (), rows)

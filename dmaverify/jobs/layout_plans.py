@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from dmaverify.errors import InputError
-from dmaverify.program.schedule import Box, box_of
+from dmaverify.program.regions import Box, box_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.synth.kernel import ALIGNED, KernelMoves, TensorUses
 

@@ -21,7 +21,8 @@ from dmaverify.values import dataclass, field, replace
 if TYPE_CHECKING:
     from dmaverify.plan.kernels import PlanKernel
     from dmaverify.program.indirect import Indirect
-    from dmaverify.program.schedule import Program, Region
+    from dmaverify.program.regions import Region
+    from dmaverify.program.schedule import Program
     from dmaverify.prove.sizes.facts import Template
 
 

@@ -19,7 +19,8 @@ from dmaverify.plan.texts import did_you_mean
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer
-from dmaverify.program.schedule import Box, Program, Region, Step, bodies_of
+from dmaverify.program.regions import Box, Region
+from dmaverify.program.schedule import Program, Step, bodies_of
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
 

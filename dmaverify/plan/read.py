@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from dmaverify.plan import schema
     from dmaverify.plan.kernels import PlanKernel
     from dmaverify.program.indirect import Indirect
-    from dmaverify.program.schedule import Program, Region
+    from dmaverify.program.regions import Region
+    from dmaverify.program.schedule import Program
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """Programs: steps that move data, what is ordered and what may run at once, and the regions they share.
 
-Knows: steps, contexts, explicit order, reachability; regions as boxes of memory with a lifetime.
+Knows: steps, contexts, explicit order, reachability.
 Does not know: how a program is written in a file, which bytes a step touches, machines, solvers.
 Law: two pieces of work are ordered exactly when one reaches the other over edges; a piece is one lane (an engine or a
 context) of one step. Nothing is enumerated: reachability is one bit per pair of pieces. Edges that are supposed never
@@ -34,7 +34,7 @@ from dmaverify.program.queues import (
     engine_edges,
     engine_edges_around,
 )
-from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.program.regions import Region
 from dmaverify.values import dataclass, field
 
 DMA_CONTEXT = "tdma"  # of transfers that name neither an engine nor a context
@@ -62,54 +62,6 @@ class Step:
     loops: tuple[tuple[str, int], ...] = ()
     indirect: Indirect | None = None  # a gather or scatter; `transfer` then stands for all that it may touch
     span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """Bytes `base` to `end` (exclusive) of every place in the box `first` to `last` (exclusive), per class of place."""
-
-    tier: str
-    first: tuple[int, int, int]
-    last: tuple[int, int, int]
-    base: int
-    end: int
-
-    def meets(self, other: Box) -> bool:
-        return (
-            self.tier == other.tier
-            and all(a < d and c < b for a, b, c, d in zip(self.first, self.last, other.first, other.last, strict=True))
-            and self.base < other.end
-            and other.base < self.end
-        )
-
-    def holds(self, other: Box) -> bool:
-        return (
-            self.tier == other.tier
-            and all(
-                a <= c and d <= b for a, b, c, d in zip(self.first, self.last, other.first, other.last, strict=True)
-            )
-            and self.base <= other.base
-            and other.end <= self.end
-        )
-
-
-def box_of(tensor: Tensor, dtype_bits: int) -> Box:
-    """The declared region of a tensor. Bytes that hold half of an element count as its own."""
-    first = (tensor.at_chip, tensor.at_cluster, tensor.at_slice)
-    last = tuple(start + tensor.field(place).size for start, place in zip(first, PLACES, strict=False))
-    extent = -(-tensor.element.size * dtype_bits // 8)
-    return Box(tensor.tier, first, (last[0], last[1], last[2]), tensor.base, tensor.base + extent)
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A named box of memory. `lifetime` is (first step, last step), both inclusive; None: the whole program."""
-
-    name: str
-    box: Box
-    lifetime: tuple[str, str] | None = None
-    span: Span | None = field(default=None, compare=False, repr=False)
-    lifetime_span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

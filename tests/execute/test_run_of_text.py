@@ -74,4 +74,12 @@ def test_an_access_is_run_and_what_is_too_large_is_not(tmp_path: Path) -> None:
     assert ran(tmp_path, text)["a"][2] == 0
     said, data, code = ran(tmp_path, text, 100)["a"]
     assert (code, data["kept"]) == (3, False)
-    assert "  not run   " in said
+    assert "  not run   more than 100 units (--limit)" in said
+
+
+def test_a_stated_limit_goes_beyond_the_default_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '[access.a]\nengine = "fetch"\ndtype = "i8"\nmemory = { tier = "dm", base = 0, element = "M, W # 128" }\n'
+    path = tmp_path / "plan.toml"
+    path.write_text(HEAD + text + 'stream = { time = "M", packet = "W" }\n')
+    monkeypatch.setattr("dmaverify.cli.run.MOST_INTERPRETED", 100)
+    assert [executed(str(path), limit)[0][2] for limit in (None, 1 << 20)] == [3, 0]

@@ -54,6 +54,23 @@ def test_engines_keep_order_engine_by_engine_only() -> None:
     assert synced.step_precedes(0, 1)
 
 
+@pytest.mark.parametrize(
+    ("lanes", "between"),
+    [
+        ([["e0", "e1"], ["e0"], ["e0"]], []),  # half of the first is behind none of the others
+        ([["e0"], ["e0", "e1"], ["e0"]], []),  # and half of the second beside all
+        ([["e0"], ["e0"], ["e0", "e1"]], []),
+        ([["e0"], ["e0"], ["e0"]], [1]),
+    ],
+)
+def test_a_step_precedes_another_where_all_of_it_ends_before_all_of_that(
+    lanes: list[list[str]], between: list[int]
+) -> None:
+    order = relation(program(A, B, C), lanes)
+    assert order.steps_between(0, 2) == order.steps_between(2, 0) == between
+    assert [order.step_precedes(i, i + 1) for i in range(2)] == [len(lanes[i]) == len(lanes[i + 1]) for i in range(2)]
+
+
 def test_steps_that_wait_for_each_other_are_a_circle() -> None:
     found = order_of(program(Step("a", after=("b",)), B, C), [["x"], ["x"], ["z"]])
     assert isinstance(found, Circle)

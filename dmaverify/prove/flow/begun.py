@@ -17,7 +17,8 @@ from dmaverify.language.affine import World
 from dmaverify.language.numbers import same
 from dmaverify.lower.programs import space_of
 from dmaverify.program.instructions import Copy, CopyTouch, Use
-from dmaverify.program.schedule import Box, Order, Program, Step
+from dmaverify.program.regions import Box
+from dmaverify.program.schedule import Order, Program, Step
 from dmaverify.program.space import LOCAL_LIMIT, layout_of, local_address
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.covered import Lifted

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.program.move import Transfer
-from dmaverify.program.schedule import Order, Program, Step, box_of
+from dmaverify.program.regions import box_of
+from dmaverify.program.schedule import Order, Program, Step
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.flow.regions import tensors_of
 from dmaverify.prove.move.check import Options, check_transfer

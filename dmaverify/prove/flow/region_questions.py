@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dmaverify.language.affine import Lin
 from dmaverify.lower.programs import space_of
-from dmaverify.program.schedule import Box, Program, Region
+from dmaverify.program.regions import Box, Region
+from dmaverify.program.schedule import Program
 from dmaverify.program.tensor import PLACES
 from dmaverify.prove.flow.program_times import Times
 from dmaverify.prove.flow.regions import REGIONS, boxes_of, in_memory

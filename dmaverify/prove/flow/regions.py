@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dmaverify.lower.adapters import is_fetch
 from dmaverify.lower.programs import space_of
 from dmaverify.program.access import Access
-from dmaverify.program.schedule import Box, Order, Program, Region, Step, box_of
+from dmaverify.program.regions import Box, Region, box_of
+from dmaverify.program.schedule import Order, Program, Step
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, touched_box, whole_tensor
 from dmaverify.prove.meet import Walk, shared

@@ -28,7 +28,8 @@ from dmaverify.program.command import Command, Loop
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer
 from dmaverify.program.queues import engine_lane, shared_lane
-from dmaverify.program.schedule import DMA_CONTEXT, Box, Step, box_of
+from dmaverify.program.regions import Box, box_of
+from dmaverify.program.schedule import DMA_CONTEXT, Step
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.turns import Turn, turns_of
