@@ -16,8 +16,10 @@ Relied on (proofs/): residue-apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 from math import gcd
 
+from dmaverify.language.numbers import same
 from dmaverify.program.command import Command
 from dmaverify.prove.smt import Query, Session, linear, number
 from dmaverify.values import dataclass
@@ -61,6 +63,28 @@ class Walk:
             return self
         moved = tuple((count, stride * factor) for count, stride in self.loops)
         return Walk(self.base * factor, (*moved, (factor, 1)))
+
+
+def among(few: Sequence[tuple[int, int]], many: Sequence[tuple[int, int]]) -> bool:
+    """Whether all that some loops (count, stride) reach others reach, too, at every size; no may be wrong."""
+    left = _joined(many)
+    for count, stride in _joined(few):
+        alike = (i for i, (n, by) in enumerate(left) if same(n, count) and same(by, stride))
+        if (found := next(alike, None)) is None:
+            return False
+        del left[found]
+    return True
+
+
+def _joined(loops: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The loops that move, in no order; one that goes on where another one ends is one with it."""
+    left = [(count, stride) for count, stride in loops if not same(count, 1) and not same(stride, 0)]
+    for i, j in permutations(range(len(left)), 2):
+        (count, stride), (more, onwards) = left[i], left[j]
+        if same(onwards, count * stride):
+            rest = [loop for n, loop in enumerate(left) if n not in (i, j)]
+            return _joined([*rest, (count * more, stride)])
+    return left
 
 
 def side_of(command: Command, *, writes: bool) -> Walk:

@@ -31,7 +31,7 @@ from dmaverify.prove.flow.tile_outputs import dtypes_of, sides_of
 from dmaverify.prove.flow.tile_union import within
 from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, Touch
 from dmaverify.prove.flow.written import Path
-from dmaverify.prove.meet import Walk
+from dmaverify.prove.meet import Walk, among
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
 
@@ -72,27 +72,9 @@ def _has_all(write: Touch, read: Touch, order: Order) -> bool:
         return False
     around = len(read.turns) if inside else 0
     both = [touch.walk.loops[:around] for touch in (write, read)]
-    alike = all(_same(one, other) for one, other in zip(*both, strict=True))
-    more = iter(_lined(write.walk.loops[around:]))
-    rest = all(any(_same(one, other) for one in more) for other in _lined(read.walk.loops[around:]))
-    return alike and rest and same(write.walk.base, read.walk.base)
-
-
-def _same(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return same(one[0], other[0]) and same(one[1], other[1])
-
-
-def _lined(loops: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The loops of a walk that move it, from the inside out; those that go on where the one inside ends are one."""
-    out: list[tuple[int, int]] = []
-    for count, stride in reversed(loops):
-        if same(count, 1) or same(stride, 0):
-            continue
-        if out and same(stride, out[-1][0] * out[-1][1]):
-            out[-1] = (out[-1][0] * count, out[-1][1])
-        else:
-            out.append((count, stride))
-    return out
+    alike = all(same(a, b) for one, other in zip(*both, strict=True) for a, b in zip(one, other, strict=True))
+    rest = alike and among(read.walk.loops[around:], write.walk.loops[around:])
+    return rest and same(write.walk.base, read.walk.base)
 
 
 def _told(program: Program, reads: Iterable[tuple[Touch, bool]], target: Target) -> AtStart:

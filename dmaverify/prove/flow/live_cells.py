@@ -25,7 +25,7 @@ from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import LOCAL_LIMIT, layout_of, local_address
 from dmaverify.program.tensor import Tensor
-from dmaverify.prove.meet import Walk
+from dmaverify.prove.meet import Walk, among
 from dmaverify.targets.target import Target
 
 
@@ -97,7 +97,7 @@ def _asks(source: Layout, dest: Layout, axes: Collection[str]) -> bool:
         if not same(starts[0].get(axis, 0), starts[1].get(axis, 0)):
             return False
         held, asked = ([(d.weight, d.live) for d in layout.digits if d.axis == axis] for layout in (source, dest))
-        if all(any(same(w, v) and same(n, m) for v, m in asked) for w, n in held):
+        if among(*([(live, weight) for weight, live in side] for side in (held, asked))):
             continue
         try:
             if any(isinstance(n, Symbolic) for n in (*chain(*held), *chain(*asked))):

@@ -30,9 +30,11 @@ def end_of_product(mono: Mono, box: Mapping[str, tuple[int, int | None]], side: 
 
 
 def least_of(poly: Poly, box: Ends) -> int | None:
-    """A lower bound over the box; None where there is none. Where products grow and others shrink, the box is moved to
-    its low corner first.
+    """A lower bound over the box; None where there is none, or a symbol has no range. Where products grow and others
+    shrink, the box is moved to its low corner first.
     """
+    if not poly.symbols <= box.keys():
+        return None
     total, rising, falling = 0, False, False
     for mono, c in poly.terms.items():
         if not mono:

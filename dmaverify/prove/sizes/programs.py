@@ -10,7 +10,7 @@ writes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations, combinations_with_replacement
 from typing import Any
@@ -85,19 +85,26 @@ def judge_together(
 
 def _may_meet(target: Target, unit: int, pair: Sequence[Touch]) -> bool:
     """Whether two touches of one memory are not shown to be apart: by their ends, or by those within every slice."""
+    return not any(apart() for apart in _ways_apart(target, unit, pair))
+
+
+def _ways_apart(target: Target, unit: int, pair: Sequence[Touch]) -> Iterator[Callable[[], bool]]:
     one, other = (touch.walk.scaled(touch.unit_bits // unit) for touch in pair)
+    yield lambda: bool(one.high < other.low or other.high < one.low)
     space = space_of(target, pair[0].memory[0])
-    if one.high < other.low or other.high < one.low:
-        return False
-    return "slice" not in space.places or not _apart(one, other, space.stride("slice", unit))
+    if "slice" in space.places:
+        yield partial(_apart, one, other, space.stride("slice", unit))
 
 
 def _may_meet_somewhere(trace: Trace, target: Target, unit: int, pair: Sequence[Touch]) -> bool:
     """As `_may_meet`, at any of the sizes that are known so far: a condition splits no region."""
-    known = dict(trace.facts)
-    met = _may_meet(target, unit, pair)
-    new, trace.facts = [fact for fact in trace.facts if fact not in known], known
-    return met or not all(_holds_always(fact, trace) for fact in new)
+    for apart in _ways_apart(target, unit, pair):
+        known = dict(trace.facts)
+        shown = apart()
+        new, trace.facts = [fact for fact in trace.facts if fact not in known], known
+        if shown and all(_holds_always(fact, trace) for fact in new):
+            return False
+    return True
 
 
 def _holds_always(fact: SizeFact, trace: Trace) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dmaverify.language.numbers import Poly, Symbolic, divided, text_of
+from dmaverify.prove.sizes.bounds import least_of
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, floor_name
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.prove.smt import polynomial
@@ -238,6 +239,11 @@ def floor(trace: Trace, top: Any, bottom: Any) -> Any:
     if not rest.terms or 0 <= left < by:
         _within(trace, rest, d)
         return made(trace, value // by, quotient)
+    if d.constant is not None:
+        for more, part in ((Poly.of(0), p), (quotient, rest)):
+            ends = least_of(part, trace.ends), least_of(-part, trace.ends)
+            if ends[0] is not None and ends[1] is not None and ends[0] // by == -ends[1] // by:  # at all sizes
+                return made(trace, value // by, more + Poly.of(ends[0] // by))
     whole = _own_quotient(trace, rest, d)
     return made(trace, value // by, quotient + whole)
 
