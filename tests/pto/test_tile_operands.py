@@ -538,6 +538,43 @@ def test_where_it_is_not_followed_which_slot_is_given_back_nothing_is_refuted() 
     assert run(body) == set()
 
 
+# ---------------------------------------------------------------- barriers of the text's own
+
+
+def barrier(pipe: str) -> str:
+    return f"  pto.barrier #pto.pipe<PIPE_{pipe}>\n"
+
+
+ADDED = op("tadd", "%t, %t", "%t")
+
+
+@pytest.mark.parametrize(
+    ("loaded", "added", "left"),
+    [
+        ("ALL", "ALL", ""),
+        ("ALL", "", "MTE3 after V at lines 24 and 25"),
+        ("V", "V", "V after MTE2 at lines 22 and 24, and 3 more"),  # of one pipe
+        ("", "ALL", "V after MTE2 at lines 22 and 23, and 1 more"),
+    ],
+)
+def test_what_the_barriers_of_a_text_without_flags_do_not_order_is_a_condition(
+    loaded: str, added: str, left: str
+) -> None:
+    verdict = check(moved() + barrier(loaded) * bool(loaded) + ADDED + barrier(added) * bool(added) + STORED)
+    assert verdict.status is Status.PROVED
+    said = f"the assembler orders what the barriers of the text do not, {left}"
+    assert verdict.conditions == ((said,) if left else ())
+    assert ("in the order of the text" in verdict.claim) == bool(left)
+    hazards = {o.id for o in verdict.obligations if "hazard" in o.id}
+    assert len(hazards) == (0 if left else 3)
+
+
+def test_a_text_without_barriers_or_flags_is_judged_in_its_own_order() -> None:
+    verdict = check(moved() + ADDED + STORED)
+    assert (verdict.status, verdict.conditions) == (Status.PROVED, ())
+    assert "in the order of the text" in verdict.claim
+
+
 # ---------------------------------------------------------------- both sides in one text
 
 SIDES = part("pl", "av", *LEFT) + part("pr", "av", *RIGHT) + part("po", "bv", 16, 16) + part("pd", "bv", 16, 16, 32)
