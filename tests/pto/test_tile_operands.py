@@ -450,9 +450,31 @@ def test_a_valid_region_that_a_branch_sets_is_that_of_its_path(shaped: str, stat
     assert bool(ran) == (status is Status.REFUTED)
 
 
-def test_a_valid_region_that_a_loop_sets_is_not_followed() -> None:
-    loop = "  scf.for %i = %c0 to %n step %c1 {\n" + SHAPES.format("%c2") + "  }\n"
-    assert check(LOADED + loop + STORED).status is Status.UNKNOWN
+EACH_ROUND = "  scf.for %i = %c0 to {end} step %c1 {{\n{body}  }}\n"
+FIRST = "  %is = arith.cmpi {0}, %i, %c0 : index\n  scf.if %is {{\n" + SHAPES.replace("{0}", "{1}") + "  }}\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "shaped", "behind", "status"),
+    [
+        ("round", SHAPES.format("%c2"), "", Status.PROVED),
+        ("round", SHAPES.format("%c8"), "", Status.REFUTED),  # rows that nothing was loaded to
+        ("round", FIRST.format("eq", "%c8"), "", Status.REFUTED),
+        ("round", FIRST.format("eq", "%c2"), "", Status.PROVED),
+        ("round", FIRST.format("slt", "%c8"), "", Status.PROVED),  # never
+        ("round", EACH_ROUND.format(end="%c2", body=SHAPES.format("%c2")), "", Status.UNKNOWN),
+        ("before", SHAPES.format("%c2"), "", Status.UNKNOWN),
+        ("before", SHAPES.format("%c8"), STORED, Status.UNKNOWN),
+    ],
+)
+def test_a_valid_region_that_a_loop_sets_is_followed_of_tiles_that_its_round_makes(
+    made: str, shaped: str, behind: str, status: Status
+) -> None:
+    """Of others the next round, or what is behind the loop, begins with it."""
+    inside, outside = (LOADED, "") if made == "round" else ("", LOADED)
+    body = outside + EACH_ROUND.format(end="%c4", body=inside + shaped + STORED) + behind
+    assert check(body).status is status, check(body)
+    assert ("definite" in run(body)) == (status is Status.REFUTED or bool(behind))
 
 
 OTHER = kind("vec", 16, 16, dtype="f16")

@@ -67,7 +67,8 @@ class TilePlaces(Carried):
             self.values[stmt.result] = None
             self.reasons[stmt.result] = "its valid region or its address is not known"
             return None
-        tile = TileValue(place, kind, sizes[0], sizes[1], stmt.result, stmt.address is not None, stmt)
+        inside = tuple(self.around)
+        tile = TileValue(place, kind, sizes[0], sizes[1], stmt.result, stmt.address is not None, stmt, inside)
         self.values[stmt.result] = tile
         self._has_room(stmt, kind)
         if tile.addressed:
@@ -167,14 +168,14 @@ class TilePlaces(Carried):
             self.tile_bytes[id(stmt)] = self._own_place(tile)
         place = replace(tile.place, item_bytes=kind.bits // 8)
         self.values[stmt.result] = TileValue(
-            place, kind, Lin(kind.v_row), Lin(kind.v_col), stmt.result, tile.addressed, stmt
+            place, kind, Lin(kind.v_row), Lin(kind.v_col), stmt.result, tile.addressed, stmt, tuple(self.around)
         )
 
     def _validshape(self, stmt: ValidShape) -> None:
         tile = self.value(stmt.tile)
         rows, cols = (self.number_of(o, "the valid shape") for o in stmt.valid)
-        if not isinstance(tile, TileValue) or rows is None or cols is None or self.around:
-            said = "pto.set_validshape in a loop: which region is valid is not followed"
+        if not isinstance(tile, TileValue) or rows is None or cols is None or tile.inside != tuple(self.around):
+            said = "pto.set_validshape in a loop: which region is valid is not followed"  # nor behind it, or next time
             hint = "allocate a tile with these numbers there: pto.alloc_tile valid_row = %r valid_col = %c"
             self.remark("unresolved", said, stmt.span, hint)
             return

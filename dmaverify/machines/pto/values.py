@@ -46,6 +46,7 @@ class TileValue:
     name: str = field(default="", compare=False)
     addressed: bool = False
     made: object = field(default=None, compare=False)  # the statement that makes it
+    inside: tuple[str, ...] = field(default=(), compare=False)  # counters of the loops around that
 
 
 @dataclass(frozen=True, slots=True)
