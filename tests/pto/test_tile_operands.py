@@ -597,6 +597,29 @@ def test_a_text_without_barriers_or_flags_is_judged_in_its_own_order() -> None:
     assert "in the order of the text" in verdict.claim
 
 
+HANDED = '  pto.set_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]\n'
+HANDED += HANDED.replace("set_flag", "wait_flag")
+NEVER = "  %never = arith.constant false\n  scf.if %never {{\n{0}  }}\n"
+
+
+@pytest.mark.parametrize(
+    ("between", "status", "conditions"),
+    [
+        (HANDED, Status.PROVED, 0),
+        (NEVER.format(HANDED), Status.REFUTED, 0),
+        (barrier("ALL"), Status.PROVED, 0),
+        (NEVER.format(barrier("ALL")), Status.PROVED, 1),
+        (NEVER.format(STORED), Status.PROVED, 0),
+    ],
+)
+def test_flags_and_barriers_count_where_they_never_run(between: str, status: Status, conditions: int) -> None:
+    """Whoever wrote them orders the text by hand."""
+    body = moved() + between + STORED
+    verdict = check(body)
+    assert (verdict.status, len(verdict.conditions)) == (status, conditions)
+    assert ("raw" in run(body)) == (status is Status.REFUTED)
+
+
 # ---------------------------------------------------------------- both sides in one text
 
 SIDES = part("pl", "av", *LEFT) + part("pr", "av", *RIGHT) + part("po", "bv", 16, 16) + part("pd", "bv", 16, 16, 32)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from dmaverify.machines.pto.limits import ub_memory
 from dmaverify.machines.pto.moves import ORDERED_PIPES
+from dmaverify.machines.pto.ops import Barrier, BufferOp, CopyOp, Flag
 from dmaverify.machines.pto.stated import Setting, term_of
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
-from dmaverify.program.instructions import BufferToken, Fence, Remark, Signal, Use
+from dmaverify.program.instructions import Remark, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
 from dmaverify.prove.options import Options
@@ -59,7 +60,7 @@ def judged_kernel(
         )
 
     added = lowered_later(kernel)
-    judged = judge(sequential=added and not _barred(kernel))
+    judged = judge(sequential=added and Barrier not in kernel.kinds)
     if added and not judged.sequential and (left := _unordered(judged)):
         judged = judge(sequential=True)
         judged.conditions.append(f"the assembler orders what the barriers of the text do not, {left}")
@@ -116,15 +117,10 @@ _ORDERS = ("core/definite", "core/flags", *_HAZARDS)
 
 
 def lowered_later(kernel: Kernel) -> bool:
-    """Whether the assembler orders the pipes of a kernel: it works on tiles, and its text has no flag."""
+    """Whether the assembler orders the pipes of a kernel: it works on tiles, and its text has no flag, run or not."""
     events = [*every(kernel.events), *every(kernel.cube)]
     in_tiles = any(isinstance(e, Use) and e.needs for e in events)
-    return in_tiles and not kernel.copies and not any(isinstance(e, (Signal, BufferToken)) for e in events)
-
-
-def _barred(kernel: Kernel) -> bool:
-    """Whether the text orders pipes by barriers of its own."""
-    return any(isinstance(e, Fence) for e in (*every(kernel.events), *every(kernel.cube)))
+    return in_tiles and kernel.kinds.isdisjoint((CopyOp, Flag, BufferOp))
 
 
 def _unordered(judged: JudgedKernel) -> str:

@@ -155,12 +155,12 @@ class TilePlaces(Carried):
         if not isinstance(tile, TileValue) or kind is None or kind.v_row is None or kind.v_col is None:
             self.reasons[stmt.result] = "the tile or the valid region that it is made of is not known"
             return
-        alike = (kind.rows, kind.cols, kind.bits) == (tile.kind.rows, tile.kind.cols, tile.kind.bits)
+        alike = len({(k.rows, k.cols, k.bits, k.box, k.column_major) for k in (kind, tile.kind)}) == 1
         if (kind.loc, kind.bytes) != (tile.kind.loc, tile.kind.bytes) or kind.boxed != tile.kind.boxed:
             self.reasons[stmt.result] = "it is made of a tile in another memory, of another size or layout"
             return
         if kind.boxed and not alike:
-            self.reasons[stmt.result] = "how boxes of another shape lie is not followed"
+            self.reasons[stmt.result] = "how boxes of another shape or layout lie is not followed"
             return
         for value, most, what in ((kind.v_row, kind.rows, "rows"), (kind.v_col, kind.cols, "columns")):
             self._sized(Lin(value), most, what, stmt)
@@ -263,7 +263,7 @@ class TilePlaces(Carried):
     def _own_place(self, tile: TileValue) -> int:
         """Where the cells of a tile with an address lie as a memory of their own."""
         kind = tile.kind
-        shape = (kind.rows, kind.cols) if kind.boxed else kind.rows * kind.cols
+        shape = (kind.rows, kind.cols, kind.box, kind.column_major) if kind.boxed else kind.rows * kind.cols
         alike = (tile.place, shape, kind.bits, kind.boxed)
         at = self.tile_bytes.setdefault(alike if self.setting.one_tile else id(tile.made), self.tile_end)
         self._end_behind(at, kind)
