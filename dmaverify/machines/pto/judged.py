@@ -19,6 +19,7 @@ from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import Remark, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
+from dmaverify.prove.flow.room import RULE as ROOM
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target
 from dmaverify.values import replace
@@ -64,6 +65,8 @@ def judged_kernel(
     if added and not judged.sequential and (left := _unordered(judged)):
         judged = judge(sequential=True)
         judged.conditions.append(f"the assembler orders what the barriers of the text do not, {left}")
+    if not judged.sequential and len(kernel.rooms) > 1:
+        judged.assumptions.append("tiles without an address lie apart from each other where they have room to")
     _doubt(kernel, judged)
     order = ("proved", "reported", "not judged", "unknown", "refuted")
     results: list[tuple[PlanMove, ClaimResult]] = []
@@ -130,6 +133,9 @@ def _unordered(judged: JudgedKernel) -> str:
         if one.span is not None and one.labels:
             more = f", and {len(met) - 1} more" if len(met) > 1 else ""
             return f"{one.place} at lines {one.labels[0].span.line} and {one.span.line}{more}"
+    room, _, why = judged.obligations.get(ROOM, ("proved", "", ""))
+    if room == "unknown" and not met:
+        return why
     open_ = any(judged.obligations.get(name, ("proved",))[0] == "unknown" for name in _HAZARDS)
     return "whatever their accesses meet" if met or open_ or judged.given_up else ""
 
