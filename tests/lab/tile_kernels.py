@@ -193,7 +193,7 @@ def tile_kernel_of(rng: random.Random) -> TileKernel:
     rows, cols = rng.choice([4, 8]), 32
     v_rows, v_cols = rng.choice([rows, rows, rows - 1]), rng.choice([cols, cols, 16, 24])
     addressed = rng.random() < 0.5
-    flags = addressed and rng.random() < 0.5
+    flags = rng.random() < (0.5 if addressed else 0.1)
     looped = not flags and rng.random() < 0.4
     drawn = _Drawn(rng, item, (rows, cols), (v_rows, v_cols), addressed)
     first, second = drawn.tile(), drawn.tile()

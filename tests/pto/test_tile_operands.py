@@ -450,9 +450,31 @@ def test_a_valid_region_that_a_branch_sets_is_that_of_its_path(shaped: str, stat
     assert bool(ran) == (status is Status.REFUTED)
 
 
-def test_a_valid_region_that_a_loop_sets_is_not_followed() -> None:
-    loop = "  scf.for %i = %c0 to %n step %c1 {\n" + SHAPES.format("%c2") + "  }\n"
-    assert check(LOADED + loop + STORED).status is Status.UNKNOWN
+EACH_ROUND = "  scf.for %i = %c0 to {end} step %c1 {{\n{body}  }}\n"
+FIRST = "  %is = arith.cmpi {0}, %i, %c0 : index\n  scf.if %is {{\n" + SHAPES.replace("{0}", "{1}") + "  }}\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "shaped", "behind", "status"),
+    [
+        ("round", SHAPES.format("%c2"), "", Status.PROVED),
+        ("round", SHAPES.format("%c8"), "", Status.REFUTED),  # rows that nothing was loaded to
+        ("round", FIRST.format("eq", "%c8"), "", Status.REFUTED),
+        ("round", FIRST.format("eq", "%c2"), "", Status.PROVED),
+        ("round", FIRST.format("slt", "%c8"), "", Status.PROVED),  # never
+        ("round", EACH_ROUND.format(end="%c2", body=SHAPES.format("%c2")), "", Status.UNKNOWN),
+        ("before", SHAPES.format("%c2"), "", Status.UNKNOWN),
+        ("before", SHAPES.format("%c8"), STORED, Status.UNKNOWN),
+    ],
+)
+def test_a_valid_region_that_a_loop_sets_is_followed_of_tiles_that_its_round_makes(
+    made: str, shaped: str, behind: str, status: Status
+) -> None:
+    """Of others the next round, or what is behind the loop, begins with it."""
+    inside, outside = (LOADED, "") if made == "round" else ("", LOADED)
+    body = outside + EACH_ROUND.format(end="%c4", body=inside + shaped + STORED) + behind
+    assert check(body).status is status, check(body)
+    assert ("definite" in run(body)) == (status is Status.REFUTED or bool(behind))
 
 
 OTHER = kind("vec", 16, 16, dtype="f16")
@@ -536,6 +558,66 @@ def test_where_it_is_not_followed_which_slot_is_given_back_nothing_is_refuted() 
     body = ENDS + often + POP.format(1) + FREE + store("x1")
     assert check(body).status is Status.UNKNOWN
     assert run(body) == set()
+
+
+# ---------------------------------------------------------------- barriers of the text's own
+
+
+def barrier(pipe: str) -> str:
+    return f"  pto.barrier #pto.pipe<PIPE_{pipe}>\n"
+
+
+ADDED = op("tadd", "%t, %t", "%t")
+
+
+@pytest.mark.parametrize(
+    ("loaded", "added", "left"),
+    [
+        ("ALL", "ALL", ""),
+        ("ALL", "", "MTE3 after V at lines 24 and 25"),
+        ("V", "V", "V after MTE2 at lines 22 and 24, and 3 more"),  # of one pipe
+        ("", "ALL", "V after MTE2 at lines 22 and 23, and 1 more"),
+    ],
+)
+def test_what_the_barriers_of_a_text_without_flags_do_not_order_is_a_condition(
+    loaded: str, added: str, left: str
+) -> None:
+    verdict = check(moved() + barrier(loaded) * bool(loaded) + ADDED + barrier(added) * bool(added) + STORED)
+    assert verdict.status is Status.PROVED
+    said = f"the assembler orders what the barriers of the text do not, {left}"
+    assert verdict.conditions == ((said,) if left else ())
+    assert ("in the order of the text" in verdict.claim) == bool(left)
+    hazards = {o.id for o in verdict.obligations if "hazard" in o.id}
+    assert len(hazards) == (0 if left else 3)
+
+
+def test_a_text_without_barriers_or_flags_is_judged_in_its_own_order() -> None:
+    verdict = check(moved() + ADDED + STORED)
+    assert (verdict.status, verdict.conditions) == (Status.PROVED, ())
+    assert "in the order of the text" in verdict.claim
+
+
+HANDED = '  pto.set_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]\n'
+HANDED += HANDED.replace("set_flag", "wait_flag")
+NEVER = "  %never = arith.constant false\n  scf.if %never {{\n{0}  }}\n"
+
+
+@pytest.mark.parametrize(
+    ("between", "status", "conditions"),
+    [
+        (HANDED, Status.PROVED, 0),
+        (NEVER.format(HANDED), Status.REFUTED, 0),
+        (barrier("ALL"), Status.PROVED, 0),
+        (NEVER.format(barrier("ALL")), Status.PROVED, 1),
+        (NEVER.format(STORED), Status.PROVED, 0),
+    ],
+)
+def test_flags_and_barriers_count_where_they_never_run(between: str, status: Status, conditions: int) -> None:
+    """Whoever wrote them orders the text by hand."""
+    body = moved() + between + STORED
+    verdict = check(body)
+    assert (verdict.status, len(verdict.conditions)) == (status, conditions)
+    assert ("raw" in run(body)) == (status is Status.REFUTED)
 
 
 # ---------------------------------------------------------------- both sides in one text

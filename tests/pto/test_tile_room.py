@@ -185,3 +185,59 @@ def test_factors_of_a_product_fit_their_own_memory(rows: int, status: Status) ->
     verdict = check(body)
     assert verdict.status is status, verdict
     assert {f.rule for f in verdict.errors} == ({"pto/tile-room"} if status is Status.REFUTED else set())
+
+
+VIEW = "!pto.tensor_view<?x?xf32>"
+LATER = """  pto.set_flag["PIPE_MTE3", "PIPE_MTE2", "EVENT_ID1"]
+  pto.wait_flag["PIPE_MTE3", "PIPE_MTE2", "EVENT_ID1"]
+"""
+MOVED = """  pto.set_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]
+  pto.wait_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "between", "status"),
+    [
+        (512, LATER, Status.PROVED),
+        (512, "", Status.PROVED),  # both have room
+        (513, LATER, Status.PROVED),
+        (513, "", Status.UNKNOWN),  # the second is loaded where the first may still be read
+    ],
+)
+def test_tiles_that_have_to_share_bytes_wait_for_each_other_where_the_text_has_flags(
+    rows: int, between: str, status: Status
+) -> None:
+    """Two tiles of 512 rows of 256 bytes are all of UB."""
+    verdict = moved_twice(rows, between, MOVED)
+    assert verdict.status is status, verdict
+    assert "tiles without an address lie apart from each other where they have room to" in verdict.assumptions
+    room = [(o.status, o.why) for o in verdict.obligations if o.id == "core/region-capacity"]
+    assert [said for said, _ in room] == [status.value] * (rows > 512)
+    assert all("(lines 18 and 23) is not ordered then" in why for said, why in room if said == "unknown")
+
+
+@pytest.mark.parametrize(("rows", "left"), [(512, 0), (513, 1)])
+def test_tiles_that_have_to_share_bytes_are_left_to_the_assembler_where_barriers_do_not_order_them(
+    rows: int, left: int
+) -> None:
+    whole = "  pto.barrier <PIPE_ALL>\n"
+    for between, wanted in ((whole, 0), ("", left)):
+        verdict = moved_twice(rows, between, whole)
+        said = [one for one in verdict.conditions if one.startswith("the assembler orders what the barriers")]
+        assert (verdict.status, len(said)) == (Status.PROVED, wanted)
+        assert ("lie apart" in " ".join(verdict.assumptions)) == (not wanted)
+
+
+def moved_twice(rows: int, between: str, moved: str) -> Verdict:
+    """Two tiles, loaded and the first one stored."""
+    part = f"!pto.partition_tensor_view<{rows}x64xf32>"
+    body = f"  %rows = arith.constant {rows} : index\n  %c64 = arith.constant 64 : index\n"
+    for v in "ab":
+        body += f"  %m{v} = pto.make_tensor_view %{v}, shape = [%rows, %c64], strides = [%c64, %c1] : {VIEW}\n"
+        body += f"  %p{v}m = pto.partition_view %m{v}, offsets = [%c0, %c0], sizes = [%rows, %c64] : {VIEW} -> {part}\n"
+    for name, before in (("x", ""), ("y", between)):
+        body += f"{before}{tiles(name, rows)}  pto.tload ins(%pam : {part}) outs(%{name} : {of(rows)})\n{moved}"
+        body += f"  pto.tstore ins(%{name} : {of(rows)}) outs(%pbm : {part})\n" if name == "x" else ""
+    (verdict,) = check_text(Source("k.pto", f"{HEAD}{body}  return\n}}\n"))
+    return verdict

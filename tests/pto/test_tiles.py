@@ -268,16 +268,30 @@ def test_of_tiles_taken_as_one_the_bytes_that_were_written_are_known(kind: str, 
     assert ("definite" in run(body, one_tile=True)) == (status is not Status.PROVED)
 
 
-def test_tiles_in_boxes_are_one_only_where_they_have_one_shape() -> None:
-    box = "!pto.tile_buf<loc=vec, dtype=f32, rows=8, cols=16, v_row=8, v_col=16, blayout=col_major, slayout=row_major>"
-    for rows, cols, status in ((8, 16, Status.PROVED), (16, 8, Status.UNKNOWN)):
-        other = box.replace(
-            "rows=8, cols=16, v_row=8, v_col=16", f"rows={rows}, cols={cols}, v_row={rows}, v_col={cols}"
-        )
-        made = tile("t", box, AT) + op("tload", "%pa", "%t") + tile("u", other, AT) + op("tabs", "%u", "%u")
-        body = PARTS + made + op("tstore", "%t", "%pb")
-        assert check(body).status is status
-        assert ("definite" in run(body, one_tile=True)) == (status is Status.UNKNOWN)
+BOXES = "!pto.tile_buf<loc=vec, dtype=f32, rows=8, cols=16, v_row=8, v_col=16, blayout=col_major, slayout=row_major>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        (BOXES, Status.PROVED),
+        (BOXES.replace("rows=8, cols=16, v_row=8, v_col=16", "rows=16, cols=8, v_row=16, v_col=8"), Status.UNKNOWN),
+        (BOXES.replace("blayout=col_major", "blayout=row_major"), Status.UNKNOWN),
+        (BOXES.replace("slayout=row_major", "slayout=col_major"), Status.UNKNOWN),
+    ],
+)
+def test_tiles_in_boxes_are_one_only_where_they_have_one_shape_and_layout(kind: str, status: Status) -> None:
+    made = tile("t", BOXES, AT) + op("tload", "%pa", "%t") + tile("u", kind, AT) + op("tabs", "%u", "%u")
+    body = PARTS + made + op("tstore", "%t", "%pb")
+    assert check(body).status is status
+    assert ("definite" in run(body, one_tile=True)) == (status is Status.UNKNOWN)
+
+
+@pytest.mark.parametrize(("layout", "status"), [("row_major", Status.PROVED), ("col_major", Status.UNKNOWN)])
+def test_a_tile_in_boxes_is_reshaped_to_boxes_of_its_layout(layout: str, status: Status) -> None:
+    to = BOXES.replace("slayout=row_major", f"slayout={layout}")
+    made = tile("t", BOXES) + op("tload", "%pa", "%t") + f"  %u = pto.treshape %t : {BOXES} -> {to}\n"
+    assert check(PARTS + made + op("tabs", "%u", "%u") + op("tstore", "%t", "%pb")).status is status
 
 
 def test_parts_of_tensors_with_symbols_are_judged_for_all_values() -> None:

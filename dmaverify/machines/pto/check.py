@@ -19,7 +19,7 @@ from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.language.files import read_text
 from dmaverify.machines.pto.contested import alternatives
 from dmaverify.machines.pto.emit import fields_of
-from dmaverify.machines.pto.judged import finding_of, is_open, judged_kernel, lowered_later, settings_of
+from dmaverify.machines.pto.judged import finding_of, is_open, judged_kernel, settings_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.named import function_in_plan
 from dmaverify.machines.pto.ops import CopyOp, KernelFunction, deep
@@ -170,7 +170,7 @@ def check_function(
         path,
         function.span.line,
         notes.expect,
-        _claim(kernel),
+        _claim(kernel, judged),
         conditions=conditions,
     )
 
@@ -226,9 +226,9 @@ def _plan_verdict(
     return replace(verdict, expect=expect, path=plan.path, line=entry.line)
 
 
-def _claim(kernel: Kernel) -> str:
+def _claim(kernel: Kernel, judged: JudgedKernel) -> str:
     """The bound of the claim: the bytes of all copies where they are numbers."""
-    if lowered_later(kernel):
+    if judged.sequential:
         count = kernel.tile_moves
         moves = f"{count} tile moves" if count > 1 else "the tile move" if count else "the tiles"
         return f"every element of {moves} in the order of the text, which the assembler keeps by flags of its own"

@@ -116,7 +116,7 @@ class TileRun(RunOrder):
         key: object = id(stmt)
         if same and stmt.address:  # the bytes decide: a row of n elements, a column, n rows of one
             key = (self._int(stmt.address), kind.loc, kind.bits, kind.rows * kind.cols)
-            key = (*key, kind.rows, kind.column_major) if kind.boxed else key
+            key = (*key, kind.rows, kind.column_major, kind.box) if kind.boxed else key
         owner = self.made.setdefault(key, len(self.made) + 1)
         stated = zip((kind.v_row, kind.v_col), stmt.valid, strict=True)
         sizes = [self._int(given) if size is None and given is not None else size for size, given in stated]
@@ -174,7 +174,7 @@ class TileRun(RunOrder):
         own = tile.kind
         if kind is None or kind.v_row is None or kind.v_col is None:
             raise Beyond("a tile reshaped to a valid region that is not told")
-        shapes = [(one.rows, one.cols, one.bits) for one in (own, kind)]
+        shapes = [(one.rows, one.cols, one.bits, one.box, one.column_major) for one in (own, kind)]
         boxes = own.boxed != kind.boxed or (own.boxed and shapes[0] != shapes[1])
         if (own.loc, own.bytes) != (kind.loc, kind.bytes) or boxes:
             raise Beyond("a tile reshaped to one of another memory, size or layout")

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 from dmaverify.machines.pto.limits import ub_memory
 from dmaverify.machines.pto.moves import ORDERED_PIPES
+from dmaverify.machines.pto.ops import Barrier, BufferOp, CopyOp, Flag
 from dmaverify.machines.pto.stated import Setting, term_of
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
-from dmaverify.program.instructions import BufferToken, Remark, Signal, Use
+from dmaverify.program.instructions import Remark, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
+from dmaverify.prove.flow.room import RULE as ROOM
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target
 from dmaverify.values import replace
@@ -42,19 +44,29 @@ def judged_kernel(
         for root, size in notes.extents.items()
     }
     followed = not any(r.kind == "unresolved" for r in kernel.remarks)
-    judged = judge_kernel(
-        kernel,
-        target,
-        options,
-        shapes | extents,
-        ORDERED_PIPES,
-        ub_memory(),
-        others=notes.core,
-        outer=("gm",),
-        followed=followed,
-        beside=kernel.cube,
-        sequential=lowered_later(kernel),
-    )
+
+    def judge(*, sequential: bool) -> JudgedKernel:
+        return judge_kernel(
+            kernel,
+            target,
+            options,
+            shapes | extents,
+            ORDERED_PIPES,
+            ub_memory(),
+            others=notes.core,
+            outer=("gm",),
+            followed=followed,
+            beside=kernel.cube,
+            sequential=sequential,
+        )
+
+    added = lowered_later(kernel)
+    judged = judge(sequential=added and Barrier not in kernel.kinds)
+    if added and not judged.sequential and (left := _unordered(judged)):
+        judged = judge(sequential=True)
+        judged.conditions.append(f"the assembler orders what the barriers of the text do not, {left}")
+    if not judged.sequential and len(kernel.rooms) > 1:
+        judged.assumptions.append("tiles without an address lie apart from each other where they have room to")
     _doubt(kernel, judged)
     order = ("proved", "reported", "not judged", "unknown", "refuted")
     results: list[tuple[PlanMove, ClaimResult]] = []
@@ -103,14 +115,29 @@ def _doubt(kernel: Kernel, judged: JudgedKernel) -> None:
     judged.obligations |= {rule: ("unknown", "", said) for rule, said in why.items() if rule not in broken}
 
 
-_ORDERS = ("core/definite", "core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw")
+_HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
+_ORDERS = ("core/definite", "core/flags", *_HAZARDS)
 
 
 def lowered_later(kernel: Kernel) -> bool:
-    """Whether the assembler orders the pipes of a kernel: it works on tiles, and its text has no flag."""
+    """Whether the assembler orders the pipes of a kernel: it works on tiles, and its text has no flag, run or not."""
     events = [*every(kernel.events), *every(kernel.cube)]
     in_tiles = any(isinstance(e, Use) and e.needs for e in events)
-    return in_tiles and not kernel.copies and not any(isinstance(e, (Signal, BufferToken)) for e in events)
+    return in_tiles and kernel.kinds.isdisjoint((CopyOp, Flag, BufferOp))
+
+
+def _unordered(judged: JudgedKernel) -> str:
+    """What the order of a text leaves open, by the lines of the first two accesses; empty where it leaves nothing."""
+    met = [f for f in judged.findings if f.rule in _HAZARDS]
+    for one in met:
+        if one.span is not None and one.labels:
+            more = f", and {len(met) - 1} more" if len(met) > 1 else ""
+            return f"{one.place} at lines {one.labels[0].span.line} and {one.span.line}{more}"
+    room, _, why = judged.obligations.get(ROOM, ("proved", "", ""))
+    if room == "unknown" and not met:
+        return why
+    open_ = any(judged.obligations.get(name, ("proved",))[0] == "unknown" for name in _HAZARDS)
+    return "whatever their accesses meet" if met or open_ or judged.given_up else ""
 
 
 _IDS = {

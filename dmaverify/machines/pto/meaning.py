@@ -52,8 +52,8 @@ def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
     kernel.events = tuple(spread(meaning.block(function.body), meaning.overwritten))
     kernel.idle = [stmt.span for stmt in copies_in(function.body) if meaning.order_of[id(stmt)] not in meaning.reached]
     meaning.leave()
-    kernel.kept, kernel.cube = tuple(meaning.kept), tuple(meaning.cube)
-    kernel.passed, kernel.tile_moves = function.passed, meaning.tile_moves
+    kernel.kept, kernel.cube, kernel.passed = tuple(meaning.kept), tuple(meaning.cube), function.passed
+    kernel.tile_moves, kernel.kinds = meaning.tile_moves, frozenset(map(type, ops.deep(function.body)))
     kernel.remarks += beside_each_other(function.body, kernel.events)
     kernel.cores = tuple(name for what, name in meaning.machine.items() if what.endswith("idx"))
     kernel.same = frozenset(given | set(meaning.machine.values()) - set(kernel.cores))

@@ -67,7 +67,8 @@ class TilePlaces(Carried):
             self.values[stmt.result] = None
             self.reasons[stmt.result] = "its valid region or its address is not known"
             return None
-        tile = TileValue(place, kind, sizes[0], sizes[1], stmt.result, stmt.address is not None, stmt)
+        inside = tuple(self.around)
+        tile = TileValue(place, kind, sizes[0], sizes[1], stmt.result, stmt.address is not None, stmt, inside)
         self.values[stmt.result] = tile
         self._has_room(stmt, kind)
         if tile.addressed:
@@ -154,12 +155,12 @@ class TilePlaces(Carried):
         if not isinstance(tile, TileValue) or kind is None or kind.v_row is None or kind.v_col is None:
             self.reasons[stmt.result] = "the tile or the valid region that it is made of is not known"
             return
-        alike = (kind.rows, kind.cols, kind.bits) == (tile.kind.rows, tile.kind.cols, tile.kind.bits)
+        alike = len({(k.rows, k.cols, k.bits, k.box, k.column_major) for k in (kind, tile.kind)}) == 1
         if (kind.loc, kind.bytes) != (tile.kind.loc, tile.kind.bytes) or kind.boxed != tile.kind.boxed:
             self.reasons[stmt.result] = "it is made of a tile in another memory, of another size or layout"
             return
         if kind.boxed and not alike:
-            self.reasons[stmt.result] = "how boxes of another shape lie is not followed"
+            self.reasons[stmt.result] = "how boxes of another shape or layout lie is not followed"
             return
         for value, most, what in ((kind.v_row, kind.rows, "rows"), (kind.v_col, kind.cols, "columns")):
             self._sized(Lin(value), most, what, stmt)
@@ -167,14 +168,14 @@ class TilePlaces(Carried):
             self.tile_bytes[id(stmt)] = self._own_place(tile)
         place = replace(tile.place, item_bytes=kind.bits // 8)
         self.values[stmt.result] = TileValue(
-            place, kind, Lin(kind.v_row), Lin(kind.v_col), stmt.result, tile.addressed, stmt
+            place, kind, Lin(kind.v_row), Lin(kind.v_col), stmt.result, tile.addressed, stmt, tuple(self.around)
         )
 
     def _validshape(self, stmt: ValidShape) -> None:
         tile = self.value(stmt.tile)
         rows, cols = (self.number_of(o, "the valid shape") for o in stmt.valid)
-        if not isinstance(tile, TileValue) or rows is None or cols is None or self.around:
-            said = "pto.set_validshape in a loop: which region is valid is not followed"
+        if not isinstance(tile, TileValue) or rows is None or cols is None or tile.inside != tuple(self.around):
+            said = "pto.set_validshape in a loop: which region is valid is not followed"  # nor behind it, or next time
             hint = "allocate a tile with these numbers there: pto.alloc_tile valid_row = %r valid_col = %c"
             self.remark("unresolved", said, stmt.span, hint)
             return
@@ -262,7 +263,7 @@ class TilePlaces(Carried):
     def _own_place(self, tile: TileValue) -> int:
         """Where the cells of a tile with an address lie as a memory of their own."""
         kind = tile.kind
-        shape = (kind.rows, kind.cols) if kind.boxed else kind.rows * kind.cols
+        shape = (kind.rows, kind.cols, kind.box, kind.column_major) if kind.boxed else kind.rows * kind.cols
         alike = (tile.place, shape, kind.bits, kind.boxed)
         at = self.tile_bytes.setdefault(alike if self.setting.one_tile else id(tile.made), self.tile_end)
         self._end_behind(at, kind)

@@ -46,6 +46,7 @@ class TileValue:
     name: str = field(default="", compare=False)
     addressed: bool = False
     made: object = field(default=None, compare=False)  # the statement that makes it
+    inside: tuple[str, ...] = field(default=(), compare=False)  # counters of the loops around that
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ class Kernel:
     kept: Sequence[RegisterEvent] = ()
     """What is written into registers that keep it, and what copies take from them."""
     lost: list[Span] = field(default_factory=list)  # what values that are not followed decide, or what may order others
+    kinds: frozenset[type[ops.Stmt]] = frozenset()  # of statements that the text has, whether they run or not
     dropped: bool = False  # a copy that may run is no event: what it takes from registers is not known
 
 

@@ -7,7 +7,7 @@ Law: what a part leaves open stays open; every assumption that a proof needed is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from dmaverify.language.affine import Cond, Lin, World, compare
@@ -36,7 +36,7 @@ from dmaverify.prove.flow.pipe_cases import confirm, found_at_values, unconfirme
 from dmaverify.prove.flow.pipe_fixpoint import proved_at_once
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.flow.room import RULE as ROOM
-from dmaverify.prove.flow.room import Rooms, crowded, placed
+from dmaverify.prove.flow.room import Places, Rooms, crowded, lying, placed
 from dmaverify.prove.flow.stating import grounds, notes_to_paste, plainer, plainer_term, shown_sum
 from dmaverify.prove.flow.two_cores import RULE as OTHER
 from dmaverify.prove.flow.two_cores import TwoCores, other_core_of
@@ -75,6 +75,7 @@ class JudgedKernel:
     assumptions: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
     given_up: bool = False  # its order was too long to be followed
+    sequential: bool = False  # its order is that of the text, whoever keeps it
     solver: str = ""
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     judge: CopyJudge | None = None
@@ -117,15 +118,11 @@ def judge_kernel(
             judge.judge_ports("flag", {"event_id": event.event}, "flag", event.span, event.when)
         elif isinstance(event, BufferToken):
             judge.judge_ports("buffer", {"buffer_id": event.token}, "buffer", event.span, event.when)
-    out = JudgedKernel(list(judge.findings))
+    out = JudgedKernel(list(judge.findings), sequential=sequential)
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
     for name in sorted(judge.evaluated | judge.used):
         status = "refuted" if name in broken else judge.status.get(name, "proved")
         out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", "")
-    if found := placed(program.events, program.rooms):
-        left = [memory for memory, fits in found.items() if not fits]
-        why = f"no place was found for all buffers of {', '.join(left)} that may live at once" if left else ""
-        out.obligations[ROOM] = ("unknown" if left else "proved", "lifetimes", why)
     cores = TwoCores(tuple(others))
     if not sequential:
         cores = other_core_of(program.events, beside, others, asker, ordered, outer, memory)
@@ -138,6 +135,14 @@ def judge_kernel(
     waits = with_other_core(waits, others, memory) if others else waits
     seen = with_other_core(program.events, others, memory, order=False) if others else program.events
     pipes = PipeJudge(asker) if sequential else _order(waits, asker, ordered, outer, followed=followed)
+    if found := placed(program.events, program.rooms):
+
+        def unordered(memory: str, places: Places) -> str:
+            lie = lying(waits, memory, places)
+            return "" if sequential else _unordered(_order(lie, asker, ordered, outer, followed=followed))
+
+        why = "; ".join(filter(None, (_no_room(memory, ways, unordered) for memory, ways in found.items())))
+        out.obligations[ROOM] = ("unknown" if why else "proved", "lifetimes", why)
     out.given_up = pipes.given_up
     out.order = None if sequential or others or beside else (waits, ordered)
     out.findings += pipes.findings.values()
@@ -225,6 +230,25 @@ def _order(
         unconfirmed(pipes)
     confirm(pipes, events, asker, ordered, outer)
     return pipes
+
+
+def _no_room(memory: str, ways: Sequence[Places], unordered: Callable[[str, Places], str]) -> str:
+    """Why it is open whether the buffers of a memory have room."""
+    if not ways:
+        return f"no place was found for all buffers of {memory} that may live at once"
+    found = [unordered(memory, places) for places in ways]
+    if not all(found):
+        return ""
+    return f"buffers of {memory} have to share bytes, and {found[0]}"
+
+
+def _unordered(pipes: PipeJudge) -> str:
+    """What an order leaves open, in words."""
+    for one in pipes.findings.values():
+        if one.rule.startswith("core/hazard") and one.span is not None and one.labels:
+            return f"{one.place} (lines {one.labels[0].span.line} and {one.span.line}) is not ordered then"
+    proved = set(pipes.status.values()) <= {"proved"} and not pipes.given_up
+    return "" if proved else "their order was not followed to its end"
 
 
 def _definite(

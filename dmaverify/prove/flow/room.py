@@ -3,8 +3,9 @@
 Knows: lifetimes as places in the order of events, two of them. A *may* lifetime reaches from the first use to the last,
 over every loop around a use that the buffer is not made in; a *must* lifetime from a write to a read that surely
 follows it with nothing written between. Does not know: machines, text, where whoever lowers the kernel puts buffers.
-Law: there is room only where places were found for all, with may lifetimes apart wherever they share bytes; it is
-missing only where must lifetimes at one point are larger than the memory. All else is open.
+Law: there is room only where places were found for all, with may lifetimes apart wherever they share bytes; where the
+text orders its pipes itself, its order is to hold with those places too (`lying`). Room is missing only where must
+lifetimes at one point are larger than the memory. All else is open.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import Cond, Lin, compare
-from dmaverify.program.instructions import Branch, Copy, Event, KernelLoop, Loose, OperationFact, Use
-from dmaverify.program.rewrite import every
-from dmaverify.values import dataclass
+from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, KernelLoop, Loose, OperationFact, Use
+from dmaverify.program.rewrite import every, spread
+from dmaverify.values import dataclass, replace
 
 RULE = "core/region-capacity"
 MOST_NAMED = 8
 MOST_PATHS = 256
 Rooms = Mapping[tuple[str, int], Loose]
+Places = Mapping[tuple[str, int], int]
 
 
 @dataclass
@@ -56,17 +58,35 @@ def crowded(events: Sequence[Event], rooms: Rooms) -> Iterator[OperationFact]:
             yield OperationFact(ports, f"{memory}: {', '.join([*named[:MOST_NAMED], *more])}", span, when)
 
 
-def placed(events: Sequence[Event], rooms: Rooms) -> dict[str, bool]:
-    """For each memory whose buffers do not all fit side by side, whether places were found for all of them."""
+def placed(events: Sequence[Event], rooms: Rooms) -> dict[str, list[Places]]:
+    """For each memory whose buffers do not all fit side by side, the ways that were found to place all of them."""
     memories = _too_small(rooms)
     if not memories:
         return {}
     lives: dict[tuple[str, int], _Lifetime] = {}
     _live(events, rooms, lives, 0)
     return {
-        memory: _fits([(one, lives[key]) for key, one in rooms.items() if one.memory == memory and key in lives])
+        memory: list(
+            _fits([(key, one, lives[key]) for key, one in rooms.items() if one.memory == memory and key in lives])
+        )
         for memory in memories
     }
+
+
+def lying(events: Sequence[Event], memory: str, places: Places) -> tuple[Event, ...]:
+    """The events with the buffers of a memory where they were placed."""
+
+    def at(touch: CopyTouch) -> CopyTouch:
+        place = touch.place
+        found = places.get((place.space, place.address.const)) if place.address.is_const else None
+        if found is None:
+            return touch
+        return replace(touch, place=replace(place, space=f"{memory} as placed", address=Lin(found)))
+
+    def put(event: Event) -> Iterator[Event]:
+        yield replace(event, touches=tuple(map(at, event.touches))) if isinstance(event, Use) else event
+
+    return tuple(spread(events, put))
 
 
 def _too_small(rooms: Rooms) -> list[str]:
@@ -115,15 +135,18 @@ def _made(events: Sequence[Event], rooms: Rooms) -> Iterator[tuple[tuple[str, in
                 yield key, rooms[key]
 
 
-def _fits(buffers: Sequence[tuple[Loose, _Lifetime]]) -> bool:
-    """Whether a place is found for each, largest first or first come first, at the lowest byte that is free then."""
-    orders = (lambda b: (-b[0].bytes, b[1].first), lambda b: (b[1].first, -b[0].bytes))
-    return any(_fit(sorted(buffers, key=order)) for order in orders)
+def _fits(buffers: Sequence[tuple[tuple[str, int], Loose, _Lifetime]]) -> Iterator[Places]:
+    """Places for all, largest first and first come first, each at the lowest byte that is free then."""
+    orders = (lambda b: (-b[1].bytes, b[2].first), lambda b: (b[2].first, -b[1].bytes))
+    for order in orders:
+        if (found := _fit(sorted(buffers, key=order))) is not None:
+            yield found
 
 
-def _fit(buffers: Sequence[tuple[Loose, _Lifetime]]) -> bool:
+def _fit(buffers: Sequence[tuple[tuple[str, int], Loose, _Lifetime]]) -> Places | None:
     taken: list[tuple[int, int, _Lifetime]] = []
-    for room, life in buffers:
+    places = {}
+    for key, room, life in buffers:
         busy = sorted((a, b) for a, b, other in taken if other.first <= life.last and life.first <= other.last)
         at = room.taken
         for low, high in busy:
@@ -131,9 +154,10 @@ def _fit(buffers: Sequence[tuple[Loose, _Lifetime]]) -> bool:
                 break
             at = max(at, high)
         if at + room.bytes > room.capacity:
-            return False
+            return None
         taken.append((at, at + room.bytes, life))
-    return True
+        places[key] = at
+    return places
 
 
 # ---------------------------------------------------------------- must
