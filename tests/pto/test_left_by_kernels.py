@@ -443,6 +443,50 @@ def test_a_tile_that_is_moved_is_what_it_was() -> None:
     assert [found(kernels[0], other).status for other in kernels] == ["same", "unknown", "unknown"]
 
 
+def test_a_number_that_an_operation_on_tiles_takes_has_a_type() -> None:
+    """The bits of 0.5 are another number where they are an integer."""
+    bits = "%bits = arith.constant 1056964608 : i32"
+    by = [("%half", "f32"), ("%hex", "f32"), ("%bits", "i32")]
+    scaled = "pto.tmuls ins(%x, {} : TILE, {}) outs(%z : TILE)"
+    hexadecimal = "%hex = arith.constant 0x3F000000 : f32"
+    kernels = [tiled(bits, hexadecimal, *of_tiles(16, 0, scaled.format(*one))) for one in by]
+    assert [found(kernels[0], other).status for other in kernels] == ["same", "same", "unknown"]
+
+
+def product(stored: str, kind: str) -> NamedFunction:
+    """A product of 16 x 16 matrices, stored in elements of another type."""
+
+    def tile(loc: str, of: str = "f16") -> str:
+        return f"!pto.tile_buf<loc={loc}, dtype={of}, rows=16, cols=16, v_row=16, v_col=16>"
+
+    def view(name: str, of: str) -> str:
+        return (
+            f"%{name}v = pto.make_tensor_view %{name}, shape = [%c16, %c16], strides = [%c16, %c1] : {VIEW[:-4]}{of}>"
+        )
+
+    def part(name: str, of: str) -> str:
+        where = "offsets = [%c0, %c0], sizes = [%c16, %c16]"
+        cut = f"!pto.partition_tensor_view<16x16x{of}>"
+        return f"%{name}p = pto.partition_view %{name}v, {where} : {VIEW[:-4]}{of}> -> {cut}"
+
+    lines = [view(n, of) for n, of in (("a", "f16"), ("b", "f16"), ("o", stored))]
+    lines += [part(n, of) for n, of in (("a", "f16"), ("b", "f16"), ("o", stored))]
+    tiles = {"m": tile("mat"), "w": tile("mat"), "l": tile("left"), "r": tile("right"), "c": tile("acc", kind)}
+    lines += [f"%{n} = pto.alloc_tile : {of}" for n, of in tiles.items()]
+    cut = "!pto.partition_tensor_view<16x16x{}>"
+    for name, at, into in (("a", "m", "l"), ("b", "w", "r")):
+        lines.append(f"pto.tload ins(%{name}p : {cut.format('f16')}) outs(%{at} : {tiles[at]})")
+        lines.append(f"pto.tmov ins(%{at} : {tiles[at]}) outs(%{into} : {tiles[into]})")
+    lines.append(f"pto.tmatmul ins(%l, %r : {tiles['l']}, {tiles['r']}) outs(%c : {tiles['c']})")
+    return kernel(*lines, f"pto.tstore ins(%c : {tiles['c']}) outs(%op : {cut.format(stored)})")
+
+
+@pytest.mark.parametrize(("one", "other"), [("f16", "bf16"), ("f32", "i32")])
+def test_what_an_accumulator_is_stored_as_counts(one: str, other: str) -> None:
+    kernels = [product(stored, "f32") for stored in (one, other)]
+    assert [found(kernels[0], each).status for each in (product(one, "f32"), kernels[1])] == ["same", "unknown"]
+
+
 def test_attributes_of_an_operation_on_tiles_count() -> None:
     turned = "pto.tcvt ins(%x : TILE) outs(%z : TILE) {{rmode = #pto<round_mode {}>}}"
     kernels = [tiled(*of_tiles(16, 0, turned.format(mode))) for mode in ("RINT", "FLOOR")]

@@ -328,7 +328,7 @@ class ContentRun(KernelMachine):
             raise Beyond(f"an operand of {stmt.name}")
         self.said = tuple(text for text in said if not text.startswith("%"))
         self.attributes = tuple(_attributes(said))
-        scalars = tuple(self._scalar(n) if n in stmt.scalars else "tile" for n in names)
+        scalars = tuple((stmt.scalars[n], self._scalar(n)) if n in stmt.scalars else "tile" for n in names)
         self.operation = (stmt.name, self.attributes, scalars)
         super()._operate(stmt, work)
 
@@ -345,10 +345,14 @@ class ContentRun(KernelMachine):
         ends = [(self._memory(view.place), there), (self._memory(tile.place), cells)]
         (out_of, given), (into, taken) = ends if loads else ends[::-1]
         made = out_of[given]
-        if given.shape != taken.shape or (self.attributes and not adds):
-            made = self.terms.each((self.operation, tile.kind.dtype, view.item), made, taken.shape[1])
+        converts = given.shape != taken.shape or (tile.kind.loc == "acc" and view.dtype != tile.kind.dtype)
+        kinds = (tile.kind.dtype, view.dtype or self.said, view.item)
+        if converts or (self.attributes and not adds):
+            made = self.terms.each((self.operation, kinds), made, taken.shape[1])
         if adds:
-            self._adds((self.attributes, *self.events[-1].atomic), into, taken.ravel(), made.ravel(), view.item)
+            self._adds(
+                (self.attributes, view.dtype, *self.events[-1].atomic), into, taken.ravel(), made.ravel(), view.item
+            )
         else:
             into[taken] = made
 
