@@ -17,7 +17,8 @@ from dmaverify.errors import Source
 from dmaverify.execute.outcome import Beyond
 from dmaverify.jobs import kernels_left
 from dmaverify.jobs.kernels_left import same_left
-from dmaverify.machines.pto.execute_contents import ContentRun, Terms
+from dmaverify.machines.pto.execute_contents import ContentRun
+from dmaverify.machines.pto.execute_terms import Terms
 from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.prove.flow.same_kernel import Sameness
 
@@ -425,13 +426,68 @@ def test_tiles_cut_otherwise_make_the_same_element_by_element() -> None:
 
 
 def test_operations_on_whole_tiles_are_the_same_of_the_same_tiles_alone() -> None:
-    sums = "pto.trowsum ins(%x, %s : TILE, TILE) outs(%y : TILE)", "pto.trowexpand ins(%y : TILE) outs(%z : TILE)"
-    whole = tiled(*of_tiles(16, 0, *sums))
-    assert found(whole, tiled(*of_tiles(16, 0, *sums))).status == "same"
-    most = tuple(line.replace("trowsum", "trowmax") for line in sums)
-    assert found(whole, tiled(*of_tiles(16, 0, *most))).status == "unknown"
-    halves = tiled(*of_tiles(8, 8, *sums, suffix="1"), *of_tiles(8, 0, *sums, suffix="2"))
+    sums = "pto.trowprod ins(%x, %s : TILE, TILE) outs(%y : TILE)", "pto.trowexpand ins(%y : TILE) outs(%z : TILE)"
+    sums = tuple(line.replace("(%y : TILE)", "(%y : FIRST)") for line in sums)
+    whole = tiled(*narrow(16, 0, *sums))
+    assert found(whole, tiled(*narrow(16, 0, *sums))).status == "same"
+    most = tuple(line.replace("trowprod", "trowmax") for line in sums)
+    assert found(whole, tiled(*narrow(16, 0, *most))).status == "unknown"
+    halves = tiled(*narrow(8, 8, *sums, suffix="1"), *narrow(8, 0, *sums, suffix="2"))
     assert found(whole, halves).status == "unknown", "what an operation makes of part of its tile is not told"
+
+
+def narrow(rows: int, at: int, *work: str, suffix: str = "") -> tuple[str, ...]:
+    """As `of_tiles`, with %y the first column of a tile, or its first row."""
+    column = f"!pto.tile_buf<loc=vec, dtype=f32, rows={rows}, cols=64, v_row={rows}, v_col=1>"
+    line = f"!pto.tile_buf<loc=vec, dtype=f32, rows={rows}, cols=64, v_row=1, v_col=64>"
+    lines = [f"%y{suffix} = pto.alloc_tile : {line if 'pto.tcol' in work[0] else column}"]
+    for one in of_tiles(rows, at, *work, suffix=suffix):
+        if (f"outs(%y{suffix} :" in one and "tload" in one) or one.startswith(f"%y{suffix} = "):
+            continue
+        lines.append(one.replace("FIRST", lines[0].partition(" : ")[2]))
+    return tuple(lines)
+
+
+@pytest.mark.parametrize(("name", "rounds"), [("max", False), ("min", False), ("sum", True)])
+def test_a_row_is_reduced_by_itself(name: str, rounds: bool) -> None:
+    work = (
+        f"pto.trow{name} ins(%x, %s : TILE, TILE) outs(%y : FIRST)",
+        "pto.trowexpandsub ins(%x, %y : TILE, FIRST) outs(%z : TILE)",
+    )
+    whole = tiled(*narrow(16, 0, *work))
+    halves = tiled(*narrow(8, 8, *work, suffix="1"), *narrow(8, 0, *work, suffix="2"))
+    same = found(whole, halves)
+    assert (same.status, same.conditions) == ("same", (kernels_left.ROUNDED,) if rounds else ()), same.why
+    assert found(whole, tiled(*narrow(16, 0, *work))).conditions == ()
+    other = (work[0], work[1].replace("sub", "add"))
+    assert found(whole, tiled(*narrow(8, 8, *other, suffix="1"), *narrow(8, 0, *work, suffix="2"))).status == "unknown"
+    turned = (work[0].replace("trow", "tcol"), work[1].replace("trow", "tcol"))
+    columns = tiled(*narrow(16, 0, *turned))
+    assert found(columns, tiled(*narrow(16, 0, *turned))).status == "same"
+    cut = tiled(*narrow(8, 8, *turned, suffix="1"), *narrow(8, 0, *turned, suffix="2"))
+    assert found(columns, cut).status == "unknown", "a column of eight rows is another"
+    assert found(columns, whole).status == "unknown"
+
+
+def test_a_column_is_reduced_by_itself() -> None:
+    """The right half of the columns, alone: its extremes are those of the whole."""
+    work = ("pto.tcolmax ins(%x, %s : TILE, TILE) outs(%y : FIRST)", "pto.tcolexpand ins(%y : FIRST) outs(%z : TILE)")
+    whole = tiled(*narrow(16, 0, *work))
+    text = whole.source.text.replace("16x64", "16x32").replace("cols=64", "cols=32").replace("v_col=64", "v_col=32")
+    cut = re.sub(r"offsets = \[%r, %c0\], sizes = \[%h, %c64\]", "offsets = [%r, %AT], sizes = [%h, %c32]", text)
+    cut = cut.replace("  %c64 = ", "  %c32 = arith.constant 32 : index\n  %c64 = ", 1)
+    body = cut[cut.index("  %y = ") : cut.index("  return")]
+    second = re.sub(r"%(r|h|ap|bp|op|x|y|z|s)\b", r"%\g<1>2", body).replace("%AT", "%c32")
+    (halves,) = named_in(Source("k.mlir", cut.replace(body, body.replace("%AT", "%c0") + second)))
+    assert found(whole, halves).status == "same", found(whole, halves).why
+
+
+def test_spread_and_cut_elements_are_what_they_were() -> None:
+    spread = ("pto.tmov ins(%x : TILE) outs(%s : TILE)", "pto.trowexpand ins(%s : TILE) outs(%z : TILE)")
+    cut = ("pto.textract ins(%x, %c0, %c0 : TILE, index, index) outs(%s : TILE)", spread[1])
+    of_columns = (spread[0], spread[1].replace("trow", "tcol"))
+    kernels = [tiled(*of_tiles(16, 0, *work)) for work in (spread, cut, of_columns)]
+    assert [found(kernels[0], one).status for one in kernels] == ["same", "same", "different"]
 
 
 def test_a_tile_that_is_moved_is_what_it_was() -> None:
@@ -533,8 +589,7 @@ def test_drawn_kernels_hold_the_same_bytes_exactly_where_their_origins_are_the_s
 
 
 def test_elements_of_one_result_are_not_one() -> None:
-    sums = "pto.trowsum ins(%x, %s : TILE, TILE) outs(%y : TILE)", "pto.trowexpand ins(%y : TILE) outs(%z : TILE)"
-    left = _left(tiled(*of_tiles(16, 0, *sums)), Terms())
+    left = _left(tiled(*of_tiles(16, 0, work("tpartadd"))), Terms())
     assert left is not None
     assert len(np.unique(left[1]["o"][:4096])) == 4096
 

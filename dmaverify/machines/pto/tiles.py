@@ -164,11 +164,6 @@ class TileWork:
     scratch: int | None = None  # which of the tiles that it names first is no input
     idle: bool = False  # the machine leaves its scratch alone
 
-    @property
-    def by_element(self) -> bool:
-        """Whether each element of the result is made of the elements at its place alone."""
-        return set(self.reads) == {"each"} == {self.writes} and self.scratch is None
-
 
 @lru_cache(maxsize=1)
 def tile_work() -> Mapping[str, TileWork]:
