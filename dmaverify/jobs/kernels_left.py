@@ -20,7 +20,8 @@ from dmaverify.errors import InputError
 from dmaverify.execute.outcome import Beyond
 from dmaverify.jobs.kernel_runs import holds, size_at
 from dmaverify.machines.pto.check import check_function
-from dmaverify.machines.pto.execute_contents import ContentRun, Terms, origin_of, tensor_bytes
+from dmaverify.machines.pto.execute_contents import ContentRun
+from dmaverify.machines.pto.execute_terms import Terms, origin_of, tensor_bytes
 from dmaverify.machines.pto.named import NamedFunction
 from dmaverify.machines.pto.ops import OpaqueOp, deep
 from dmaverify.machines.pto.replay import MOST_BYTES, UNSTATED

@@ -1,18 +1,15 @@
 """Two plans with symbols, each one program or one transfer, compared for all sizes that they admit.
 
-Knows: templates, their texts, the comparison at single sizes. Does not know: how all sizes of one plan are judged.
+Knows: templates, the comparison at single sizes. Does not know: how all sizes of one plan are judged.
 Law: `proved` is said where all sizes were compared one by one, or of two transfers of one move that are both proved for
 all sizes, where that leaves nothing open: every element lies at one place of the source, and neither writes anything
-but elements. Where two texts are not seen to be one move, they are taken to be two. `refuted` is said of a size.
+but elements. Where two are not seen to be one move, they are taken to be two. `refuted` is said of a size.
 """
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import Any
 
 from dmaverify.errors import InputError, NoValue
 from dmaverify.jobs.same_programs import same_entries, same_plans
@@ -21,6 +18,7 @@ from dmaverify.prove.move.equiv import WORDS, Equivalence
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.check import check_template, count_of, describe, sizes_text
 from dmaverify.prove.sizes.facts import Template
+from dmaverify.prove.sizes.one_move import why_two
 from dmaverify.prove.sizes.samples import samples
 from dmaverify.values import replace
 from dmaverify.verdict import Status
@@ -72,7 +70,7 @@ def same_at_all_sizes(one: Side, other: Side, *, rlimit: int, tiers: Sequence[st
     if not tried:
         raise InputError(f"no size is admitted: {describe(first)}", first.span, "widen the ranges")
     seen = f"at {len(tried)} sizes they do the same, and for all others nothing is known"
-    why = _open((one, other), (first, second)) if moves else "programs are compared at single sizes"
+    why = why_two(first, second) if moves else "programs are compared at single sizes"
     if why:
         return Equivalence("unknown", f"{seen}: {why}", None, "", kind)
     verdicts = [check_template(template, Options(rlimit=rlimit)) for template in (first, second)]
@@ -120,83 +118,3 @@ def _at(plan: Plan, template: Template, values: Mapping[str, int]) -> Plan:
     if template.kind == "program":
         return replace(plan, axes=entry.axes, programs=(entry.item,))
     return replace(plan, axes=entry.axes, transfers=(PlanTransfer(entry.item, {}, tuple(entry.problems)),))
-
-
-# ---------------------------------------------------------------- one move
-
-_NUMBER = r"(?:\w+|\([^()]*\))"
-_TERM = re.compile(rf"([A-Z]\w*'?)(?:/({_NUMBER}))?(?:%({_NUMBER}))?((?:#(?:\{{[*0!]\}})?{_NUMBER})*)")
-_ONE = re.compile(rf"1(?:#(?:\{{[*0!]\}})?{_NUMBER})*")
-_PLACES = ("chip", "cluster", "slice", "element")
-
-
-def _open(sides: Sequence[Side], templates: Sequence[Template]) -> str:
-    """Why two transfers that keep their promise may still copy other units; empty where they cannot."""
-    files = [tomllib.loads(plan.source.text) for _, plan in sides]
-    tables = [file["transfer"][template.name] for file, template in zip(files, templates, strict=True)]
-    if templates[0].machine.folder != templates[1].machine.folder:
-        return "their machines differ"
-    if files[0].get("let") != files[1].get("let"):
-        return "`let` of the two differs"
-    for key in ("dtype", "source", "dest", "options"):
-        one, other = (table.get(key) for table in tables)
-        if one != other and (key in ("dtype", "options") or _squeezed(one) != _squeezed(other)):
-            return f"`{key}` of the two differs"
-    source, dest = ([one for place in _PLACES for one in _terms(side.get(place, "1"))]
-                    for side in (tables[0]["source"], tables[0]["dest"]))  # fmt: skip
-    if any("view" in table[side] for table in tables for side in ("source", "dest")) or any(
-        template.looped for template in templates
-    ):
-        return "in loops and views"
-    axes = [one.name for one in templates[0].symbols] + list(files[0].get("axes", {}))
-    if not (_apart(source, axes, replicas=False) and _apart(dest, axes, replicas=True)):
-        return "it is not seen that each element lies at one place of the source"
-    padded = any("#" in one for one in dest)
-    if any("commands" in table or (padded and not _of_elements(table)) for table in tables):
-        return "it is not seen that nothing is written but elements"
-    return ""
-
-
-def _squeezed(value: Any) -> Any:
-    """A tensor's text without spaces, and without what is the same where it is left out."""
-    if isinstance(value, dict):
-        return {key: _squeezed(part) for key, part in value.items() if _squeezed(part) not in ("1", 0)}
-    return [_squeezed(part) for part in value] if isinstance(value, list) else (
-        "".join(value.split()) if isinstance(value, str) else value
-    )  # fmt: skip
-
-
-def _terms(text: str) -> list[str]:
-    """The terms of a mapping; what stands in brackets is one."""
-    out, depth = [""], 0
-    for char in "".join(text.split()):
-        depth += (char in "([{") - (char in ")]}")
-        if char == "," and not depth:
-            out.append("")
-        else:
-            out[-1] += char
-    return out
-
-
-def _apart(terms: Sequence[str], axes: Sequence[str], *, replicas: bool) -> bool:
-    """Whether no two positions are one element, whatever the sizes: each axis is one term, or `A / k` and `A % k`."""
-    named: dict[str, list[tuple[str | None, str | None]]] = {}
-    for term in terms:
-        found = _TERM.fullmatch(term)
-        if found is not None and found[1] in axes:
-            named.setdefault(found[1], []).append((found[2], found[3]))
-        elif _ONE.fullmatch(term) is None and not (replicas and term.isdecimal()):
-            return False
-    return all(
-        len(cuts) == 1 or sorted(cuts, key=str) == sorted([(by, None), (None, by)], key=str)
-        for cuts in named.values() for by in [next((k for k, rest in cuts if k and not rest), None)]
-    )  # fmt: skip
-
-
-def _of_elements(table: Mapping[str, Any]) -> bool:
-    """Whether a stream alone says what is moved, and walks nothing but elements."""
-    stream = table.get("stream")
-    told = any(key in table for key in ("read", "write", "sequencer", "command", "options"))
-    return isinstance(stream, dict) and "packet" in stream and not told and not any(
-        mark in text for text in stream.values() if isinstance(text, str) for mark in "#=@+"
-    )  # fmt: skip

@@ -91,8 +91,10 @@ def _starts(cuts: Sequence[TileCut], draw: Draw) -> tuple[list[tuple[TileCut, st
 VIEW_FAULTS = ("start", "count", "length", "stream", "twice", "constant")
 
 
-def tiled_transfer(draw: Draw, page: Page, name: str, fault: str, *, base: int = 0) -> list[tuple[str, int]]:
-    """A transfer between a tensor seen by tiles and a small one; gives its loops."""
+def tiled_transfer(
+    draw: Draw, page: Page, name: str, fault: str, *, base: int = 0, padded: bool = False
+) -> list[tuple[str, int]]:
+    """A transfer between a tensor seen by tiles and a small one; gives its loops. `padded`: rows of both are."""
     store = draw.chance(60)
     dtype = draw.choice(DTYPES)
     page.axes.update({axis: size_of_axis(draw, 8) for axis in "AB" if axis not in page.axes})
@@ -118,11 +120,17 @@ def tiled_transfer(draw: Draw, page: Page, name: str, fault: str, *, base: int =
         digit = draw.choice(list(lengths))
         lengths[digit] += 1
     tiles = [tile(cut.digit, lengths[cut.digit], start) for cut, start in draw.shuffled(starts)]
-    big = ", ".join(_ordered(draw, cuts, "C"))
+    wide = page.axes["C"] + 8
+    inner = [
+        f"C {draw.choice(('#', '#{!}', '#{0}') if side else ('#', '#{!}'))} {wide}" if padded else "C"
+        for side in (1, 0)
+    ]
+    far, near = inner[::-1] if store else inner
+    big = ", ".join(_ordered(draw, cuts, far))
     parts = [part for cut in cuts for part in cut.part]
     room = draw.integer(0, len(parts) - 1) if parts and draw.chance(40) else -1
     slice_ = parts[room] if room >= 0 else ""
-    small = ", ".join([*(p for at, p in enumerate(parts) if at != room), "C"])
+    small = ", ".join([*(p for at, p in enumerate(parts) if at != room), near])
     time = draw.shuffled([_plain(p) for p in parts])
     if fault == "stream" and time:
         time.pop(draw.integer(0, len(time) - 1))
@@ -147,6 +155,13 @@ def viewed(draw: Draw, fault: str) -> tuple[str, str]:
     """One transfer by tiles."""
     page = Page()
     tiled_transfer(draw, page, "x", fault)
+    return page.text(), "x"
+
+
+def padded_tiles(draw: Draw, fault: str) -> tuple[str, str]:
+    """One transfer by tiles whose rows are padded on both sides."""
+    page = Page()
+    tiled_transfer(draw, page, "x", fault, padded=True)
     return page.text(), "x"
 
 

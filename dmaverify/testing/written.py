@@ -39,6 +39,7 @@ Maker = Callable[[Draw, str], tuple[str, str]]
 KINDS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "views": (views.viewed, ("start", "count", "length", "stream")),
     "tiles": (views.tiled_program, views.VIEW_FAULTS),
+    "padded-tiles": (views.padded_tiles, ("start", "count", "stream")),
     "nested": (views.nested, ("start", "inner-start")),
     "slices": (views.slice_tiles, ("start", "beyond", "order")),
     "apart": (views.slice_apart, ("same",)),

@@ -57,6 +57,7 @@ CONFIRMED: dict[str, dict[str, int]] = {
     "views": {"core/covers run": 1, "core/in-bounds run": 2, "core/well-formed": 1},
     "tiles": {"core/covers run": 1, "core/in-bounds run": 2, "core/tiles-cover run": 2, "core/tiles-once run": 2,
               "core/well-formed": 1},
+    "padded-tiles": {"core/covers run": 1, "core/in-bounds run": 2},
     "nested": {"core/in-bounds run": 2},
     "slices": {"core/hazard-raw run": 1, "core/in-bounds run": 1, "core/tiles-cover run": 2,
                "core/tiles-once run": 2},
@@ -116,11 +117,27 @@ def test_a_drawn_fault_breaks_a_promise_now_and_then_and_is_refuted(kind: str) -
     assert dict(confirmed) == CONFIRMED[kind]
 
 
+@pytest.mark.parametrize("fault", ["", *KINDS["engines"][1]])
+def test_engines_of_moves_without_a_stream_meet_where_those_of_streams_do(fault: str) -> None:
+    """No run is made of such a move; which engine does it, and what it touches, its stream does not change."""
+    told = set()
+    for number in range(12):
+        text = seeded(f"alone {fault} {number}", "engines", fault).text
+        both = []
+        for one in (text, re.sub(r"\nstream = .*", "", text)):
+            (program,) = (v for v in verdicts_of(read_plan_text(one, target=PLAIN), Options()) if v.name == "p")
+            both.append((program.status, sorted(found.rule for found in program.errors), program.conditions))
+        assert both[0] == both[1], text
+        told.add(both[0][0])
+    assert (Status.REFUTED in told) == bool(fault)
+    assert fault or Status.PROVED in told
+
+
 def test_every_kind_and_every_fault_is_drawn() -> None:
     drawn = [written(Seeded(f"any {number}")) for number in range(1500)]
     seen = {(one.kind, one.fault) for one in drawn}
     wanted = {(kind, fault) for kind, (_, faults) in KINDS.items() for fault in ("", *faults)}
-    assert len(KINDS) == 25
+    assert len(KINDS) == 26
     assert seen == wanted
     assert min(sum(one.kind == kind for one in drawn) for kind in KINDS) >= 30
 

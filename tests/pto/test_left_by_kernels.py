@@ -17,7 +17,8 @@ from dmaverify.errors import Source
 from dmaverify.execute.outcome import Beyond
 from dmaverify.jobs import kernels_left
 from dmaverify.jobs.kernels_left import same_left
-from dmaverify.machines.pto.execute_contents import ContentRun, Terms
+from dmaverify.machines.pto.execute_contents import ContentRun
+from dmaverify.machines.pto.execute_terms import Terms
 from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.prove.flow.same_kernel import Sameness
 
@@ -425,13 +426,68 @@ def test_tiles_cut_otherwise_make_the_same_element_by_element() -> None:
 
 
 def test_operations_on_whole_tiles_are_the_same_of_the_same_tiles_alone() -> None:
-    sums = "pto.trowsum ins(%x, %s : TILE, TILE) outs(%y : TILE)", "pto.trowexpand ins(%y : TILE) outs(%z : TILE)"
-    whole = tiled(*of_tiles(16, 0, *sums))
-    assert found(whole, tiled(*of_tiles(16, 0, *sums))).status == "same"
-    most = tuple(line.replace("trowsum", "trowmax") for line in sums)
-    assert found(whole, tiled(*of_tiles(16, 0, *most))).status == "unknown"
-    halves = tiled(*of_tiles(8, 8, *sums, suffix="1"), *of_tiles(8, 0, *sums, suffix="2"))
+    sums = "pto.trowprod ins(%x, %s : TILE, TILE) outs(%y : TILE)", "pto.trowexpand ins(%y : TILE) outs(%z : TILE)"
+    sums = tuple(line.replace("(%y : TILE)", "(%y : FIRST)") for line in sums)
+    whole = tiled(*narrow(16, 0, *sums))
+    assert found(whole, tiled(*narrow(16, 0, *sums))).status == "same"
+    most = tuple(line.replace("trowprod", "trowmax") for line in sums)
+    assert found(whole, tiled(*narrow(16, 0, *most))).status == "unknown"
+    halves = tiled(*narrow(8, 8, *sums, suffix="1"), *narrow(8, 0, *sums, suffix="2"))
     assert found(whole, halves).status == "unknown", "what an operation makes of part of its tile is not told"
+
+
+def narrow(rows: int, at: int, *work: str, suffix: str = "") -> tuple[str, ...]:
+    """As `of_tiles`, with %y the first column of a tile, or its first row."""
+    column = f"!pto.tile_buf<loc=vec, dtype=f32, rows={rows}, cols=64, v_row={rows}, v_col=1>"
+    line = f"!pto.tile_buf<loc=vec, dtype=f32, rows={rows}, cols=64, v_row=1, v_col=64>"
+    lines = [f"%y{suffix} = pto.alloc_tile : {line if 'pto.tcol' in work[0] else column}"]
+    for one in of_tiles(rows, at, *work, suffix=suffix):
+        if (f"outs(%y{suffix} :" in one and "tload" in one) or one.startswith(f"%y{suffix} = "):
+            continue
+        lines.append(one.replace("FIRST", lines[0].partition(" : ")[2]))
+    return tuple(lines)
+
+
+@pytest.mark.parametrize(("name", "rounds"), [("max", False), ("min", False), ("sum", True)])
+def test_a_row_is_reduced_by_itself(name: str, rounds: bool) -> None:
+    work = (
+        f"pto.trow{name} ins(%x, %s : TILE, TILE) outs(%y : FIRST)",
+        "pto.trowexpandsub ins(%x, %y : TILE, FIRST) outs(%z : TILE)",
+    )
+    whole = tiled(*narrow(16, 0, *work))
+    halves = tiled(*narrow(8, 8, *work, suffix="1"), *narrow(8, 0, *work, suffix="2"))
+    same = found(whole, halves)
+    assert (same.status, same.conditions) == ("same", (kernels_left.ROUNDED,) if rounds else ()), same.why
+    assert found(whole, tiled(*narrow(16, 0, *work))).conditions == ()
+    other = (work[0], work[1].replace("sub", "add"))
+    assert found(whole, tiled(*narrow(8, 8, *other, suffix="1"), *narrow(8, 0, *work, suffix="2"))).status == "unknown"
+    turned = (work[0].replace("trow", "tcol"), work[1].replace("trow", "tcol"))
+    columns = tiled(*narrow(16, 0, *turned))
+    assert found(columns, tiled(*narrow(16, 0, *turned))).status == "same"
+    cut = tiled(*narrow(8, 8, *turned, suffix="1"), *narrow(8, 0, *turned, suffix="2"))
+    assert found(columns, cut).status == "unknown", "a column of eight rows is another"
+    assert found(columns, whole).status == "unknown"
+
+
+def test_a_column_is_reduced_by_itself() -> None:
+    """The right half of the columns, alone: its extremes are those of the whole."""
+    work = ("pto.tcolmax ins(%x, %s : TILE, TILE) outs(%y : FIRST)", "pto.tcolexpand ins(%y : FIRST) outs(%z : TILE)")
+    whole = tiled(*narrow(16, 0, *work))
+    text = whole.source.text.replace("16x64", "16x32").replace("cols=64", "cols=32").replace("v_col=64", "v_col=32")
+    cut = re.sub(r"offsets = \[%r, %c0\], sizes = \[%h, %c64\]", "offsets = [%r, %AT], sizes = [%h, %c32]", text)
+    cut = cut.replace("  %c64 = ", "  %c32 = arith.constant 32 : index\n  %c64 = ", 1)
+    body = cut[cut.index("  %y = ") : cut.index("  return")]
+    second = re.sub(r"%(r|h|ap|bp|op|x|y|z|s)\b", r"%\g<1>2", body).replace("%AT", "%c32")
+    (halves,) = named_in(Source("k.mlir", cut.replace(body, body.replace("%AT", "%c0") + second)))
+    assert found(whole, halves).status == "same", found(whole, halves).why
+
+
+def test_spread_and_cut_elements_are_what_they_were() -> None:
+    spread = ("pto.tmov ins(%x : TILE) outs(%s : TILE)", "pto.trowexpand ins(%s : TILE) outs(%z : TILE)")
+    cut = ("pto.textract ins(%x, %c0, %c0 : TILE, index, index) outs(%s : TILE)", spread[1])
+    of_columns = (spread[0], spread[1].replace("trow", "tcol"))
+    kernels = [tiled(*of_tiles(16, 0, *work)) for work in (spread, cut, of_columns)]
+    assert [found(kernels[0], one).status for one in kernels] == ["same", "same", "different"]
 
 
 def test_a_tile_that_is_moved_is_what_it_was() -> None:
@@ -441,6 +497,50 @@ def test_a_tile_that_is_moved_is_what_it_was() -> None:
     scaled = "pto.tmuls ins(%x, {} : TILE, f32) outs(%z : TILE)"
     kernels = [tiled(*of_tiles(16, 0, scaled.format(n))) for n in ("%half", "%third", "%f")]
     assert [found(kernels[0], other).status for other in kernels] == ["same", "unknown", "unknown"]
+
+
+def test_a_number_that_an_operation_on_tiles_takes_has_a_type() -> None:
+    """The bits of 0.5 are another number where they are an integer."""
+    bits = "%bits = arith.constant 1056964608 : i32"
+    by = [("%half", "f32"), ("%hex", "f32"), ("%bits", "i32")]
+    scaled = "pto.tmuls ins(%x, {} : TILE, {}) outs(%z : TILE)"
+    hexadecimal = "%hex = arith.constant 0x3F000000 : f32"
+    kernels = [tiled(bits, hexadecimal, *of_tiles(16, 0, scaled.format(*one))) for one in by]
+    assert [found(kernels[0], other).status for other in kernels] == ["same", "same", "unknown"]
+
+
+def product(stored: str, kind: str) -> NamedFunction:
+    """A product of 16 x 16 matrices, stored in elements of another type."""
+
+    def tile(loc: str, of: str = "f16") -> str:
+        return f"!pto.tile_buf<loc={loc}, dtype={of}, rows=16, cols=16, v_row=16, v_col=16>"
+
+    def view(name: str, of: str) -> str:
+        return (
+            f"%{name}v = pto.make_tensor_view %{name}, shape = [%c16, %c16], strides = [%c16, %c1] : {VIEW[:-4]}{of}>"
+        )
+
+    def part(name: str, of: str) -> str:
+        where = "offsets = [%c0, %c0], sizes = [%c16, %c16]"
+        cut = f"!pto.partition_tensor_view<16x16x{of}>"
+        return f"%{name}p = pto.partition_view %{name}v, {where} : {VIEW[:-4]}{of}> -> {cut}"
+
+    lines = [view(n, of) for n, of in (("a", "f16"), ("b", "f16"), ("o", stored))]
+    lines += [part(n, of) for n, of in (("a", "f16"), ("b", "f16"), ("o", stored))]
+    tiles = {"m": tile("mat"), "w": tile("mat"), "l": tile("left"), "r": tile("right"), "c": tile("acc", kind)}
+    lines += [f"%{n} = pto.alloc_tile : {of}" for n, of in tiles.items()]
+    cut = "!pto.partition_tensor_view<16x16x{}>"
+    for name, at, into in (("a", "m", "l"), ("b", "w", "r")):
+        lines.append(f"pto.tload ins(%{name}p : {cut.format('f16')}) outs(%{at} : {tiles[at]})")
+        lines.append(f"pto.tmov ins(%{at} : {tiles[at]}) outs(%{into} : {tiles[into]})")
+    lines.append(f"pto.tmatmul ins(%l, %r : {tiles['l']}, {tiles['r']}) outs(%c : {tiles['c']})")
+    return kernel(*lines, f"pto.tstore ins(%c : {tiles['c']}) outs(%op : {cut.format(stored)})")
+
+
+@pytest.mark.parametrize(("one", "other"), [("f16", "bf16"), ("f32", "i32")])
+def test_what_an_accumulator_is_stored_as_counts(one: str, other: str) -> None:
+    kernels = [product(stored, "f32") for stored in (one, other)]
+    assert [found(kernels[0], each).status for each in (product(one, "f32"), kernels[1])] == ["same", "unknown"]
 
 
 def test_attributes_of_an_operation_on_tiles_count() -> None:
@@ -489,8 +589,7 @@ def test_drawn_kernels_hold_the_same_bytes_exactly_where_their_origins_are_the_s
 
 
 def test_elements_of_one_result_are_not_one() -> None:
-    sums = "pto.trowsum ins(%x, %s : TILE, TILE) outs(%y : TILE)", "pto.trowexpand ins(%y : TILE) outs(%z : TILE)"
-    left = _left(tiled(*of_tiles(16, 0, *sums)), Terms())
+    left = _left(tiled(*of_tiles(16, 0, work("tpartadd"))), Terms())
     assert left is not None
     assert len(np.unique(left[1]["o"][:4096])) == 4096
 

@@ -77,11 +77,21 @@ PADDED = "B, A, C # (C + 8)"
          "nothing is written but elements"),
         (transfer(stream("A, B"), source="A, 2, B, C"), transfer(stream("B, A"), source="A, 2, B, C"),
          "each element lies at one place"),
-        (transfer(stream("A, B")), transfer(stream("A, B"), dest="(B, A), C"), "`dest` of the two differs"),
+        (transfer(stream("A, B"), source="A, B, B % 2, C"), transfer(stream("B, A"), source="A, B, B % 2, C"),
+         "each element lies at one place"),
+        (transfer(stream("A, B")), transfer(stream("A, B"), dest="(B, A), C"), ""),
+        (transfer(stream("A, B"), dest=PADDED), transfer(stream("B, A"), dest="[B, A], C # (8 + 2 * C - C)"), ""),
+        (transfer(stream("A, B"), dest="W"), transfer(stream("B, A"), dest="B / 2, A, B % 2, C"), ""),
+        (transfer(stream("A, B")), transfer(stream("B, A"), dest="B, A, 1, C"), "`dest` of the two differs"),
+        (transfer(stream("A, B")), transfer(stream("B, A")).replace(f"base = {OUT}", f'base = "{OUT} + A // 500"'),
+         "tensors are the same at all sizes"),
+        (transfer(stream("A, B"), dest=PADDED), transfer(stream("B, A"), dest="B, A, C # (C + 8 + A // 500)"),
+         "tensors are the same at all sizes"),
     ],
 )  # fmt: skip
 def test_what_proofs_of_one_move_leave_open_is_open(one: str, other: str, said: str) -> None:
-    answer = same(one, other)
+    let = '[let]\nW = "B / 2, A, B % 2, C"\n'
+    answer = same(one + let, other)
     assert (answer.status, said in answer.why) == ("unknown" if said else "proved", True), answer.why
 
 

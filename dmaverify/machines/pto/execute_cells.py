@@ -37,13 +37,14 @@ class CellTile:
 
 @dataclass(frozen=True)
 class ElementView:
-    """A tensor, or a part of one, in elements of `item` bytes."""
+    """A tensor, or a part of one, in elements of `item` bytes, of a type where the text names it."""
 
     place: str
     at: int
     item: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    dtype: str = ""
 
     def addresses(self) -> np.ndarray:
         """Of each element, in the order of the shape."""

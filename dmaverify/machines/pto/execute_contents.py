@@ -3,10 +3,9 @@
 Knows: terms, each an operation with all that it was given; copies and whole registers move them; operations of which
 the text says that they work lane by lane, or element by element, make one of each.
 Does not know: what an operation computes, order, proofs.
-Law: equal numbers are equal bytes, whatever lay in global memory before; bytes with other numbers may still be equal.
-What adds to memory is the collection of what was added, and `reordered` says where it came in two orders (of numbers
-that are rounded, the last bits may differ). What is not followed (values
-that memory gives, masks from memory, the other core, operations that are passed over) ends the run.
+Law: that of `execute_terms`. What adds to memory is the collection of what was added, and `reordered` says where it
+came in two orders (of numbers that are rounded, the last bits may differ). What is not followed (values that memory
+gives, masks from memory, the other core, operations that are passed over) ends the run.
 
 Source: as `execute_vector` and `execute_tiles`.
 """
@@ -20,100 +19,24 @@ from typing import Any
 import numpy as np
 
 from dmaverify.execute.outcome import Beyond
-from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute import KernelMachine
 from dmaverify.machines.pto.execute_cells import CellTile, ElementView
+from dmaverify.machines.pto.execute_terms import CONSTANT, PART, Terms, tensor_bytes
 from dmaverify.machines.pto.execute_vector import LANEWISE, RegisterBytes
 from dmaverify.machines.pto.limits import register_bytes
 from dmaverify.machines.pto.running import UNKNOWN, KernelRun, Over, RunCopy
 from dmaverify.machines.pto.tiles import AllocTile, HandedTile, TileElement, TileOp, TileWork
 from dmaverify.values import dataclass, field
 
-_TENSOR, _CONSTANT, _PART = 1 << 40, 1 << 60, 1 << 12
 _PURE = re.compile(r"(arith|index|math|scf|affine|memref|builtin|cf)\..*|(func\.)?(return|func)|module|pto\.get_\w+")
 """Operations beside accesses and registers of which a run may pass: they give values and do nothing else."""
 
 
-@dataclass
-class Terms:
-    """Numbers of terms, the same in every run that shares this."""
-
-    known: dict[Any, int] = field(default_factory=dict)
-    given: dict[int, Sequence[np.ndarray]] = field(default_factory=dict)
-    """Of a term the bytes that it is made of."""
-    made: dict[Any, np.ndarray] = field(default_factory=dict)
-    unknown: set[int] = field(default_factory=set)
-    followed: int = 0  # accesses of all runs
-    reordered: bool = False  # whether rounded sums were made in two orders
-    orders: dict[Any, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
-    sums: dict[int, tuple[Any, tuple[int, ...], tuple[tuple[int, ...], ...]]] = field(default_factory=dict)
-
-    def term(self, key: Any, given: Sequence[np.ndarray] = ()) -> int:
-        """What an operation makes, `key`, of what it is `given`."""
-        whole = (key, *(one.tobytes() for one in given))
-        found = self.known.get(whole)
-        if found is None:
-            found = self.known[whole] = len(self.known) + 1
-            self.given[found] = given
-        return found
-
-    def parts(self, term: int, count: int) -> np.ndarray:
-        """The bytes that a term makes, `count` of them."""
-        return np.asarray(-(term * _PART + np.arange(count, dtype=np.int64)))
-
-    def each(self, key: Any, rows: np.ndarray, count: int) -> np.ndarray:
-        """Of each row of bytes the `count` bytes that an operation makes of it."""
-        whole = (key, rows.tobytes(), rows.shape, count)
-        made = self.made.get(whole)
-        if made is None:
-            terms = np.asarray([self.term(key, (row,)) for row in rows], np.int64).reshape(-1, 1)
-            made = self.made[whole] = -(terms * _PART + np.arange(count))
-        return made
-
-    def fresh(self) -> int:
-        """A byte of which nothing is known: equal to no other."""
-        term = self.term(("unknown", len(self.known)))
-        self.unknown.add(term)
-        return int(self.parts(term, 1)[0])
-
-    def added(self, kind: Any, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-        """An element behind one that is added to it."""
-        base, adds = tuple(old.tolist()), [tuple(new.tolist())]
-        held = self.sums.get(-int(old[0]) // _PART)
-        if held is not None and held[0] == kind and (self.parts(-int(old[0]) // _PART, len(old)) == old).all():
-            base, adds = held[1], [*held[2], *adds]
-        key = (kind, base, tuple(sorted(adds)))
-        rounds = any(str(word).startswith(("f", "bf")) for word in kind)
-        self.reordered |= rounds and self.orders.setdefault(key, tuple(adds)) != tuple(adds)
-        term = self.term(key[:1], [np.asarray([base, *key[2]], np.int64)])
-        self.sums[term] = key
-        return self.parts(term, len(old))
-
-    def made_of(self, number: int) -> frozenset[int] | None:
-        """The bytes of tensors that a byte is made of, and what is made on the way; None where that is not known."""
-        seen, left = {number}, [number]
-        while left:
-            term = -left.pop() // _PART
-            if term in self.unknown:
-                return None
-            for array in self.given.get(term, ()):
-                new = {int(one) for one in distinct(array)} - seen
-                seen |= new
-                left += [one for one in new if one < 0]
-        return frozenset(seen)
-
-
-def tensor_bytes(position: int, size: int) -> np.ndarray:
-    """What lay in the tensor of an argument before, byte by byte."""
-    return np.asarray((position + 1) * _TENSOR + np.arange(size, dtype=np.int64))
-
-
-def origin_of(number: int) -> tuple[int, int] | int | None:
-    """The tensor (by the position of its argument) and byte that a number stands for, or a value; None if computed."""
-    if number >= _CONSTANT:
-        return number - _CONSTANT
-    return (number // _TENSOR - 1, number % _TENSOR) if number >= _TENSOR else None
+_MOVING = ("pto.tmov", "pto.textract", "pto.trowexpand", "pto.tcolexpand")
+_SUMS = ("pto.trowsum", "pto.tcolsum")
+_ALONG = {f"pto.t{way}{name}" for way in ("row", "col") for name in ("sum", "max", "min", "argmax", "argmin")}
+"""Reductions that make of each row, or column, something of its own."""
 
 
 @dataclass
@@ -310,7 +233,7 @@ class ContentRun(KernelMachine):
             return
         around = event.writes[dest]
         around = around[into.has(around) & ~np.isin(around, copy.data)]
-        memory[around] = self.terms.fresh() if pad is None else _CONSTANT + into.bytes_[around].astype(np.int64)
+        memory[around] = self.terms.fresh() if pad is None else CONSTANT + into.bytes_[around].astype(np.int64)
         memory[copy.data[ok]] = moved
         lost = copy.data[ok][into.state[copy.data[ok]] == UNKNOWN]  # another row may leave anything there
         memory[lost] = self.terms.fresh()
@@ -328,7 +251,7 @@ class ContentRun(KernelMachine):
             raise Beyond(f"an operand of {stmt.name}")
         self.said = tuple(text for text in said if not text.startswith("%"))
         self.attributes = tuple(_attributes(said))
-        scalars = tuple(self._scalar(n) if n in stmt.scalars else "tile" for n in names)
+        scalars = tuple((stmt.scalars[n], self._scalar(n)) if n in stmt.scalars else "tile" for n in names)
         self.operation = (stmt.name, self.attributes, scalars)
         super()._operate(stmt, work)
 
@@ -345,10 +268,14 @@ class ContentRun(KernelMachine):
         ends = [(self._memory(view.place), there), (self._memory(tile.place), cells)]
         (out_of, given), (into, taken) = ends if loads else ends[::-1]
         made = out_of[given]
-        if given.shape != taken.shape or (self.attributes and not adds):
-            made = self.terms.each((self.operation, tile.kind.dtype, view.item), made, taken.shape[1])
+        converts = given.shape != taken.shape or (tile.kind.loc == "acc" and view.dtype != tile.kind.dtype)
+        kinds = (tile.kind.dtype, view.dtype or self.said, view.item)
+        if converts or (self.attributes and not adds):
+            made = self.terms.each((self.operation, kinds), made, taken.shape[1])
         if adds:
-            self._adds((self.attributes, *self.events[-1].atomic), into, taken.ravel(), made.ravel(), view.item)
+            self._adds(
+                (self.attributes, view.dtype, *self.events[-1].atomic), into, taken.ravel(), made.ravel(), view.item
+            )
         else:
             into[taken] = made
 
@@ -363,19 +290,40 @@ class ContentRun(KernelMachine):
         into, _ = self._written(stmt.name, work.writes, tiles, out, named)
         key: Any = (self.operation, kinds)
         made = into
-        if into.size and work.by_element:
-            rows = np.concatenate(given, axis=2).reshape(out.rows * out.cols, -1)
-            plain = stmt.name == "pto.tmov" and len(given) == len(set(kinds)) == 1 and not self.attributes
-            made = rows if plain else self.terms.each(key, rows, into.shape[2])
+        rows = None if named else _rows(work, stmt.name, tiles, out, given)
+        if into.size and stmt.name in _MOVING and len(given) == len(set(kinds)) == 1 and not self.attributes:
+            made = np.broadcast_to(given[0], into.shape)
+        elif into.size and rows is not None:
+            made = self.terms.each(key, rows, into.shape[2])
+            if stmt.name in _SUMS and out.kind.dtype.startswith(("f", "bf")):
+                self.terms.summed(key, rows)
         elif into.size:
             shapes = tuple((tile.rows, tile.cols) for tile in (*tiles, out))
             term = self.terms.term((key, self.said, shapes), given)
-            whole = np.full(into.shape[0] * into.shape[1], -term * _PART)
+            whole = np.full(into.shape[0] * into.shape[1], -term * PART)
             made = self.terms.each("element", np.stack([whole, np.arange(len(whole))], axis=1), into.shape[2])
         memory[into] = made.reshape(into.shape)
         for tile, cells in inputs:
             if cells is None:  # scratch
                 self._memory(tile.place)[self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols)] = self.terms.fresh()
+
+
+def _rows(
+    work: TileWork, name: str, tiles: Sequence[CellTile], out: CellTile, given: Sequence[np.ndarray]
+) -> np.ndarray | None:
+    """Of each element of the result the bytes that it is made of, where these are not all that an operation reads."""
+    first = tiles[0] if tiles else out
+    if name in _ALONG:
+        across = work.writes == "row"
+        if (first.cols, 1) != (out.cols, out.rows) if across else (first.rows, 1) != (out.rows, out.cols):
+            return None
+        return (given[0].swapaxes(0, 1) if across else given[0]).reshape(out.cols if across else out.rows, -1)
+    words = [work.reads[min(i, len(work.reads) - 1)] for i in range(len(tiles))]
+    narrow = all({"column": t.cols, "row": t.rows}.get(word, 1) == 1 for word, t in zip(words, tiles, strict=True))
+    if not given or not {*words} <= {"each", "column", "row", "scratch"} or work.writes != "each" or not narrow:
+        return None
+    wide = [np.broadcast_to(one, (out.rows, out.cols, one.shape[2])) for one in given]
+    return np.concatenate(wide, axis=2).reshape(out.rows * out.cols, -1)
 
 
 def _attributes(said: Sequence[str]) -> Iterator[str]:

@@ -86,7 +86,9 @@ class TileRun(RunOrder):
                 if stmt.bits % 8:
                     raise Beyond(f"elements of {stmt.bits} bits")
                 item = stmt.bits // 8 or item
-                self.values[stmt.result] = ElementView(place, at, item, tuple(max(0, n) for n in sizes), strides)
+                self.values[stmt.result] = ElementView(
+                    place, at, item, tuple(max(0, n) for n in sizes), strides, stmt.dtype
+                )
             case PartView():
                 self.values[stmt.result] = self._part(stmt)
             case TileOp():
@@ -194,7 +196,7 @@ class TileRun(RunOrder):
         if any(o < 0 or s < 0 or o + s > n for o, s, n in zip(offsets, sizes, whole.shape, strict=True)):
             self._finds("bounds")
         at = whole.at + sum(o * s for o, s in zip(offsets, whole.strides, strict=True)) * whole.item
-        return ElementView(whole.place, at, whole.item, tuple(max(0, s) for s in sizes), whole.strides)
+        return replace(whole, at=at, shape=tuple(max(0, s) for s in sizes))
 
     # ------------------------------------------------------------ cells
 

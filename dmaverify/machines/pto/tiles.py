@@ -70,7 +70,12 @@ class TensorView(Stmt):
     base: Operand = field(default=None, compare=False)  # type: ignore[assignment]
     shape: tuple[Operand, ...] = ()
     strides: tuple[Operand, ...] = ()
-    bits: int = 0
+    dtype: str = ""
+
+    @property
+    def bits(self) -> int:
+        """Of an element."""
+        return bits_of(self.dtype)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,11 +163,6 @@ class TileWork:
     between: frozenset[tuple[str, str]]
     scratch: int | None = None  # which of the tiles that it names first is no input
     idle: bool = False  # the machine leaves its scratch alone
-
-    @property
-    def by_element(self) -> bool:
-        """Whether each element of the result is made of the elements at its place alone."""
-        return set(self.reads) == {"each"} == {self.writes} and self.scratch is None
 
 
 @lru_cache(maxsize=1)
@@ -310,9 +310,8 @@ class TileReader:
         shape, strides = lists.get("shape", []), lists.get("strides", [])
         if len(op.results) != 1 or not shape or len(shape) != len(strides):
             raise InputError(f"{op.name} takes as many strides as sizes", op.name_span, "shape = [..], strides = [..]")
-        kind = _element(op)
         self.types[op.results[0]] = OTHER
-        return TensorView(op.span, op.results[0], base, tuple(shape), tuple(strides), kind)
+        return TensorView(op.span, op.results[0], base, tuple(shape), tuple(strides), _element(op))
 
     def part_view(self, op: Op) -> Stmt:
         cursor = TokenCursor(op)
@@ -384,7 +383,7 @@ def shaped_memref(text: str) -> tuple[tuple[int, ...], int, str] | None:
     return tuple(int(n) for n in found[1].rstrip("x").split("x")), bits_of(found[2]), found[3]
 
 
-def _element(op: Op) -> int:
-    """Bits of the element that the result's type names."""
+def _element(op: Op) -> str:
+    """The element that the result's type names."""
     words = [t.text for t in op.tokens if t.kind == "word"]
-    return bits_of(words[-1].rsplit("x", 1)[-1]) if words else 0
+    return words[-1].rsplit("x", 1)[-1] if words else ""

@@ -13,9 +13,9 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from dmaverify.errors import InputError, NoValue
+from dmaverify.errors import NoValue
 from dmaverify.language.expr import ONE, Expr, Padding, pair, terms_of
-from dmaverify.language.numbers import Poly, Symbolic, same
+from dmaverify.language.numbers import Symbolic, same
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import NotDigits
 from dmaverify.layout.fuse import fuse
@@ -44,17 +44,15 @@ from dmaverify.prove.move.script import Script
 from dmaverify.prove.move.views import moved_commands, place_findings, telling_iterations
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.defined import SizedQuestions
-from dmaverify.prove.sizes.divisors import traced
+from dmaverify.prove.sizes.divisors import NOT_SYMBOLIC, at_sizes
 from dmaverify.prove.sizes.facts import FactReason, SizeFact, SizeRegion, Template
 from dmaverify.prove.sizes.judge import Unproved, cells_of, has_meaning, judge
 from dmaverify.prove.sizes.programs import judge_together
 from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules, access_places, span_places, transfer_places
 from dmaverify.prove.sizes.shadow import number_of
-from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
+from dmaverify.prove.sizes.trace import Stuck, Trace
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.values import dataclass, replace
-
-MOST_RESTARTS = 12
 
 
 @dataclass
@@ -84,32 +82,21 @@ def attempt(
     `breaking`: only a broken rule is looked for, and what the core asks is left out; such a run proves nothing.
     `defined`: everything is written as questions from definitions too.
     """
-    divisors = template.divisors
-    ends = {one.name: (one.first, one.last) for one in template.symbols}
-    for _ in range(MOST_RESTARTS):
+
+    def once(trace: Trace) -> Attempt:
         try:
-            trace = traced(values, tuple(divisors.items()), generic=generic, ends=ends)
             return _SizeRun(template, trace, options, pinned, breaking, SizedQuestions() if defined else None).run()
-        except Restart as again:
-            old = divisors.get(again.name, Poly.of(1))
-            divisors[again.name] = old * again.by if _grows(divisors, again) else again.by
         except Unproved as error:
             return Attempt("open", None, error.why, error.obligation)
         except BrokenRule as error:
             if generic and error.needs_loops:
                 return Attempt("open", None, f"{error.rule} is broken at this size", error.rule)
             return Attempt("broken", trace.region(error.facts), "", error.rule)
-        except (Stuck, NotDigits, ValueError, TypeError, ZeroDivisionError, InputError) as error:
-            return Attempt("open", None, f"symbols do not go through here: {error}")
-    return Attempt("open", None, "too many divisibilities at once")
 
-
-def _grows(divisors: Mapping[str, Poly], again: Restart) -> bool:
-    """Whether the new divisor is beside the old one; one with symbols of its own multiplies, a number replaces."""
-    old = divisors.get(again.name)
-    if old is None or (old.constant is not None and again.by.constant is not None):
-        return False
-    return old.symbols.isdisjoint(again.by.symbols)
+    try:
+        return at_sizes(template, values, once, generic=generic)
+    except (*NOT_SYMBOLIC, NotDigits) as error:
+        return Attempt("open", None, f"symbols do not go through here: {error}")
 
 
 class _SizeRun:

@@ -8,14 +8,20 @@ Law: an answer is that at the size of the run, and holds at every size at which 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
+from dmaverify.errors import InputError
 from dmaverify.language.numbers import Poly, Symbolic, divided
-from dmaverify.prove.sizes.facts import SizeFact
+from dmaverify.prove.sizes.facts import SizeFact, Template
 from dmaverify.prove.sizes.shadow import Shadow, floor, poly_of, value_of
-from dmaverify.prove.sizes.trace import Stuck, Trace
+from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.prove.smt import number
+
+MOST_RESTARTS = 12
+NOT_SYMBOLIC = (Stuck, ValueError, TypeError, ZeroDivisionError, InputError)
+"""What symbols raise in code that does not take them."""
+Found = TypeVar("Found")
 
 
 def traced(
@@ -27,6 +33,29 @@ def traced(
 ) -> Trace:
     """A trace whose numbers know these questions."""
     return Trace(values, divisors, generic=generic, ends=ends, divisor=divisor, extreme=Extreme)
+
+
+def at_sizes(
+    template: Template, values: Mapping[str, int], once: Callable[[Trace], Found], *, generic: bool = True
+) -> Found:
+    """What `once` makes of symbols at these sizes, as multiples of what they turn out to be. Raises `NOT_SYMBOLIC`."""
+    divisors = template.divisors
+    ends = {one.name: (one.first, one.last) for one in template.symbols}
+    for _ in range(MOST_RESTARTS):
+        try:
+            return once(traced(values, tuple(divisors.items()), generic=generic, ends=ends))
+        except Restart as again:
+            old = divisors.get(again.name, Poly.of(1))
+            divisors[again.name] = old * again.by if _grows(divisors, again) else again.by
+    raise Stuck("too many divisibilities at once")
+
+
+def _grows(divisors: Mapping[str, Poly], again: Restart) -> bool:
+    """Whether the new divisor is beside the old one; one with symbols of its own multiplies, a number replaces."""
+    old = divisors.get(again.name)
+    if old is None or (old.constant is not None and again.by.constant is not None):
+        return False
+    return old.symbols.isdisjoint(again.by.symbols)
 
 
 def divisor(trace: Trace, parts: Sequence[tuple[Any, Any]]) -> Any:
