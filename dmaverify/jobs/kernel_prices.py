@@ -43,7 +43,7 @@ def values_of(texts: Sequence[str]) -> dict[str, int]:
     out: dict[str, int] = {}
     for part in (p for text in texts for p in text.split(",")):
         name, sign, number = part.partition("=")
-        if not sign or not number.strip().lstrip("-").isdecimal():
+        if not sign or not name.strip() or not number.strip().removeprefix("-").isdecimal():
             raise InputError(f"`{part}` gives no value", None, "write --set n=64")
         out[plain_name(name.strip())] = int(number)
     return out
