@@ -271,14 +271,14 @@ def _copied_or_cost(plan: Plan, name: str, chosen: Chosen) -> dict[str, Any]:
 def cost_request(request: dict[str, Any], given: Chosen) -> Any:
     """One line of `cost --stdin`; `given` is what the command line says where the line does not."""
     from dmaverify.cli.synth import plan_of_request
-    from dmaverify.jobs.requests import only_known
+    from dmaverify.jobs.requests import flag, only_known
 
     if "frag" in request:
         from dmaverify.cli.idma import copy_cost
 
         return copy_cost(request)
     only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
-    play, told = bool(request.get("simulate", given.simulate)), bool(request.get("explain", given.explain))
+    play, told = flag(request, "simulate", given.simulate), flag(request, "explain", given.explain)
     chosen = Chosen(str(request.get("profile", given.profile)), play, told, readings=given.readings)
     plan = _under(plan_of_request(request), chosen.readings)
     found = [_copied_or_cost(plan, t.name, chosen) for t in plan.transfers]

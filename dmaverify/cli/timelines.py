@@ -180,12 +180,13 @@ def _ordered(plan: Plan, program: Program, data: CostData, supported: bool = Tru
     """The order of a program and how long each lane of each step works; with `supported`, a step that no data stands
     behind, or that is in error, has no time.
     """
+    from dmaverify.cost.copy_figures import states_copies
     from dmaverify.cost.prices import has_price
     from dmaverify.program.schedule import DMA_CONTEXT, Circle, order_of
     from dmaverify.report.timeline import Duration
 
     target = plan.targets[program.target]
-    if not (has_price(target) or "issue_cycles" in target.raw.get("cost", {})):
+    if not (has_price(target) or states_copies(target)):
         raise InputError(f"{target.name} has no model of programs", program.span)
     lanes: list[tuple[str, ...]] = []
     found: dict[tuple[int, str], Duration] = {}

@@ -213,6 +213,8 @@ def _shape(data: CostData) -> tuple[str, str] | None:
     ):
         said = f"says a window of {data.hbm.window} B, queues of {data.hbm_queue} and {data.slice_queue}"
         return said, "a window is a power of two, a queue has one entry or more"
+    if data.hbm_queue > QUEUE:
+        return f"says a queue of {data.hbm_queue:,} entries", f"the model holds {QUEUE:,} of a channel"
     if 1 << bits != data.hbm_channels:
         return f"says {data.hbm_channels} channels and {bits} bits of their number", f"{1 << bits} channels have {bits}"
     if (1 << len(dm.dmn), dm.dmn_slices * DMNS) != (DMNS, dm.slices):
@@ -224,6 +226,8 @@ def _shape(data: CostData) -> tuple[str, str] | None:
 
 
 LACKING = "state [memory.hbm], [memory.dm], [memory.spm] and [cost.book] as rngd does, or [cost.simple]"
+QUEUE = 1 << 12
+"""Most entries of a channel's queue: the simulator has a table of them for each channel."""
 DMNS = 8
 """DMNs of a cluster, which the simulator's tables have room for."""
 

@@ -29,6 +29,7 @@ from dmaverify.cost.amounts import (
     tree,
     value,
 )
+from dmaverify.cost.copy_figures import CopyFigures
 from dmaverify.language.affine import ONE, Cond, Lin, World
 from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, KernelLoop
 from dmaverify.program.sums import depends, linear_in, summed, unclamped
@@ -87,9 +88,9 @@ class KernelCost:
         return max((value(amount, self.world, put) for amount in self.pipes.values()), default=0.0)
 
 
-def price(events: Sequence[Event], world: World, constants: Mapping[str, Any]) -> KernelCost:
+def price(events: Sequence[Event], world: World, figures: CopyFigures) -> KernelCost:
     """The cost of a kernel."""
-    pricing = _Pricing(world, constants)
+    pricing = _Pricing(world, figures)
     pipes = pricing.block(events, (), "")
     return KernelCost(world, tuple(pricing.copies), pipes)
 
@@ -109,8 +110,8 @@ def _symbols(amount: Amount, world: World) -> set[str]:
 class _Pricing:
     """One kernel, walked in order of issue."""
 
-    def __init__(self, world: World, constants: Mapping[str, Any]) -> None:
-        self.world, self.constants = world, constants
+    def __init__(self, world: World, figures: CopyFigures) -> None:
+        self.world, self.figures = world, figures
         self.copies: list[CopyCost] = []
 
     def block(
@@ -152,30 +153,28 @@ class _Pricing:
     # ------------------------------------------------------------ one copy
 
     def copy(self, copy: Copy, loops: tuple[KernelLoop, ...], arm: str, under: tuple[Cond, ...]) -> CopyCost:
-        world, constants = self.world, self.constants
-        basis = str(constants["basis"])
+        world, figures = self.world, self.figures
         issues = self.over(Of(ONE), loops, under)
         blocks = Lin(0)
         for touch in copy.touches:
             if touch.writes or touch.kind == "surplus":
                 blocks = blocks + world.times(touch.length, self.rows(touch))
         held = self.over(Of(blocks), loops, under)
-        issue, rate = float(constants["issue_cycles"]), float(constants["ub_bytes_per_cycle"])
+        basis = f"parameter; {figures.basis}"
+        said = "instructions, their registers included", "bytes in blocks of 32, tails and padding included"
         terms = [
-            CopyTerm("issue", Scaled(issues, issue), issues, copy.pipe, "instructions, their registers included",
-                 f"parameter; {basis}"),
-            CopyTerm("buffer", Scaled(held, 1, rate), held, "UB", "bytes in blocks of 32, tails and padding included",
-                 f"parameter; {basis}"),
-        ]  # fmt: skip
+            CopyTerm("issue", Scaled(issues, figures.issue), issues, copy.pipe, said[0], basis),
+            CopyTerm("buffer", Scaled(held, 1, figures.buffer), held, "UB", said[1], basis),
+        ]
         if copy.kind != "local":
             gm = next(t for t in copy.touches if t.place.space == "gm" and t.kind in ("read", "data"))
-            line, speed = int(constants["gm_line_bytes"]), float(constants[f"{copy.kind}_bytes_per_cycle"])
+            line, speed = figures.line, figures.rates[copy.kind]
             lines, exact = self.lines(gm, loops, under, line)
             moved = self.over(Of(world.times(copy.row, self.rows(gm))), loops, under)
             why = f"lines of {line} bytes for {shown(moved, world)} bytes; tensors start on a line"
             terms.append(
                 CopyTerm("lines", Scaled(lines, line, speed), lines, "GM", why if exact else f"at most; {why}",
-                     str(constants["source"]), exact)
+                     figures.source, exact)
             )  # fmt: skip
         return CopyCost(copy.span.line, copy.pipe, copy.kind, tuple(terms), arm)
 

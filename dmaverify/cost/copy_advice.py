@@ -11,10 +11,10 @@ Source: best-practice text of the vendor (counts and strides before software loo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from dmaverify.cost.amounts import number, shown, value
 from dmaverify.cost.copies import KernelCost, price
+from dmaverify.cost.copy_figures import CopyFigures
 from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.program.instructions import Branch, Copy, CopyStep, CopyTouch, Event, KernelLoop
 from dmaverify.program.rewrite import every
@@ -38,15 +38,15 @@ class Advice:
     saves: Mapping[str, str]
 
 
-def advice(events: Sequence[Event], world: World, constants: Mapping[str, Any], touches: Touches) -> list[Advice]:
+def advice(events: Sequence[Event], world: World, figures: CopyFigures, touches: Touches) -> list[Advice]:
     """Every finding, in the order of the text."""
     out: list[Advice] = []
     for site in _sites(events, world):
-        found = _replaced(site, world, constants, touches)
+        found = _replaced(site, world, figures, touches)
         if found is not None:
             out.append(found)
     for copy in (e for e in every(events) if isinstance(e, Copy)):
-        out += _wasted(copy, world, int(constants["gm_line_bytes"]))
+        out += _wasted(copy, world, figures.line)
     return sorted(out, key=lambda a: (a.line, not a.proved))
 
 
@@ -89,13 +89,13 @@ def _equal(one: Lin, other: Lin) -> bool:
 # ------------------------------------------------------------------------------------------ one copy instead
 
 
-def _replaced(site: tuple[Event, ...], world: World, constants: Mapping[str, Any], touches: Touches) -> Advice | None:
+def _replaced(site: tuple[Event, ...], world: World, figures: CopyFigures, touches: Touches) -> Advice | None:
     forms = [f for f in (form_of(e, world) for e in site) if f is not None]
     form = forms[0] if len(forms) == 1 else progression(forms, _equal)
     made = _one_copy(form, world, touches) if form is not None else None
     if form is None or made is None:
         return None
-    before, after = price(site, world, constants), price((made,), world, constants)
+    before, after = price(site, world, figures), price((made,), world, figures)
     saves = _saves(before, after)
     if not saves:
         return None

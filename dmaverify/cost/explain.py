@@ -4,7 +4,7 @@ it.
 Knows: sides of commands, address bits and what they select, the terms of a cost.
 Does not know: how it is printed, mappings, axes.
 Law: every number follows from the commands alone; advice names the bits it rests on, and says a change of loop order
-only where the loops of the command can make it, a change of layout where no order of them can.
+only where its price was found lower, a change of layout where no order of the loops can make it.
 
 Source: docs/machines/rngd.md 9 (what kernel writers compute by hand), "Memory Performance" (Address Space in a Chip),
 docs/design.md.
@@ -13,14 +13,16 @@ docs/design.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from dmaverify.cost.constants import CostData, stated
+from dmaverify.cost.inside import said_of_move
 from dmaverify.cost.model import Cost, cost, engine_of
 from dmaverify.cost.nest import PacketNest, residues
 from dmaverify.cost.sides import REREADS, HbmUse, SideCost
 from dmaverify.program.command import Command
-from dmaverify.values import asdict, dataclass
+from dmaverify.values import asdict, dataclass, field
 
 INNER_REQUESTS = 64
 """How many requests make the innermost loops: what a queue of 64 entries sees at once."""
@@ -72,6 +74,7 @@ class Explanation:
     because: str
     sides: tuple[SideFacts, ...]
     advice: tuple[str, ...]
+    program: tuple[Command, ...] = field(repr=False, compare=False)
 
     def as_data(self) -> dict[str, Any]:
         """JSON: the cost's data plus the facts."""
@@ -98,7 +101,8 @@ def explain(commands: Sequence[Command], profile: CostData | str = "book") -> Ex
         binding.name if binding is not None else "start-up",
         because,
         facts,
-        tuple(advice(result, facts, data)),
+        tuple(advice(result, facts, data, commands)),
+        tuple(commands),
     )
 
 
@@ -248,12 +252,12 @@ def _between(nests: Sequence[PacketNest]) -> set[int]:
 # ---------------------------------------------------------------- what would lift it
 
 
-def advice(result: Cost, facts: Sequence[SideFacts], data: CostData) -> list[str]:
+def advice(result: Cost, facts: Sequence[SideFacts], data: CostData, commands: Sequence[Command]) -> list[str]:
     """Sentences that say what to change, the term that costs most first."""
     found: list[str] = []
     for side in facts:
         if side.tier == "hbm":
-            found += [*_channel_advice(side, data), *_row_advice(side, data), *_window_advice(side)]
+            found += [*_channel_advice(side, data), *_row_advice(side, data, result, commands), *_window_advice(side)]
         elif side.tier == "dm" and side.dmns == 1 and side.packets > 1:
             found.append(
                 f"all slices of the {side.role} side are in one DMN: slices in both of an engine's (bit 27; layout, "
@@ -308,7 +312,7 @@ def _channel_advice(side: SideFacts, data: CostData) -> list[str]:
     return [f"{said}: address bits never toggled: {names}; only another layout toggles them"]
 
 
-def _row_advice(side: SideFacts, data: CostData) -> list[str]:
+def _row_advice(side: SideFacts, data: CostData, result: Cost, commands: Sequence[Command]) -> list[str]:
     if not data.charges_rows or not side.row_switches or side.row_switches * 8 < side.windows:
         return []
     row_bits = [bit for bit in side.toggled_inner if "row" in data.hbm.feeds(bit)]
@@ -318,7 +322,8 @@ def _row_advice(side: SideFacts, data: CostData) -> list[str]:
     said = f"at least {side.row_switches:,} of {side.windows:,} {side.role} requests switch a row"
     said += f": the innermost loops toggle row bits {listed(row_bits)}"
     if low_bits:
-        return [f"{said}; move the loops that toggle bits {listed(low_bits)} inside of them"]
+        then = said_of_move(result, commands, low_bits, side.role, partial(cost, profile=data))
+        return [f"{said}; move the loops that toggle bits {listed(low_bits)} inside of them{then}"] if then else []
     return [f"{said}; no loop of this layout toggles bits 8 to 16 instead"]
 
 

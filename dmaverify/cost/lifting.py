@@ -3,7 +3,7 @@
 Knows: the facts of both sides (`cost.explain`), which term rests on which of them.
 Does not know: how any of it is printed, mappings, axes.
 Law: every sentence follows from the facts of the side that the term is of; a term of which nothing is known has no
-sentence; nothing is said to lift a term unless the command has what it takes, or a change of layout is meant and said.
+sentence; an order of loops is said to lift a term where it was priced and does; a layout that would, is said to be one.
 
 Source: "Memory Performance" (Address Space in a Chip, Column-to-Column Delay), "DMA Engine" (Performance, Examples),
 docs/machines/rngd.md 9.
@@ -12,11 +12,14 @@ docs/machines/rngd.md 9.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from dmaverify.cost.bounds import ALL_ENGINES
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.explain import INNER_REQUESTS, Explanation, SideFacts, listed
+from dmaverify.cost.inside import said_of_move
+from dmaverify.cost.model import cost
 from dmaverify.cost.sides import REREADS
 from dmaverify.values import asdict, dataclass
 
@@ -43,7 +46,7 @@ def behind_bounds(found: Explanation, data: CostData) -> tuple[Behind, ...]:
         teller = TELLERS.get(term.name.removesuffix(ALL_ENGINES).removeprefix("read ").removeprefix("write "))
         role = term.name.split()[0]
         sides = [side for side in found.sides if role not in ("read", "write") or side.role == role]
-        behind, lift = teller(sides, found, data) if teller is not None else ("", "")
+        behind, lift = teller(sides, found, data, term.name) if teller is not None else ("", "")
         told.append(Behind(term.name, term.cycles, behind, lift))
     return tuple(told)
 
@@ -64,10 +67,16 @@ def _many(count: int, what: str) -> str:
     return f"{count} {what}{'s' if count != 1 else ''}"
 
 
+def _worth(said: str, bits: Sequence[int], side: SideFacts, found: Explanation, data: CostData, name: str) -> str:
+    """The sentence with what it brings, where the bound falls in the order that it proposes."""
+    then = said_of_move(found.cost, found.program, bits, side.role, partial(cost, profile=data), name)
+    return f"{said}{then}" if then else ""
+
+
 # ---------------------------------------------------------------- the engine
 
 
-def _issue(sides: Sides, found: Explanation, data: CostData) -> Told:
+def _issue(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
     told, lift = [], ""
     for side in sides:
         told.append(f"{side.role}: runs of {side.run_bytes:,} B, {side.windows_per_run:.2f} windows each")
@@ -83,14 +92,14 @@ def _issue(sides: Sides, found: Explanation, data: CostData) -> Told:
     return "; ".join(told), lift
 
 
-def _sequence(sides: Sides, found: Explanation, data: CostData) -> Told:
+def _sequence(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
     return f"{found.commands} commands on {found.engines} engines", "fewer commands: each waits for the one before it"
 
 
 # ---------------------------------------------------------------- HBM
 
 
-def _channels(sides: Sides, found: Explanation, data: CostData) -> Told:
+def _channels(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
     told, lift = [], ""
     for side in _of(sides, "hbm"):
         if not side.channels:
@@ -115,7 +124,7 @@ def _more_channels(side: SideFacts, data: CostData) -> str:
     return ""
 
 
-def _stack(sides: Sides, found: Explanation, data: CostData) -> Told:
+def _stack(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
     hbm = [side for side in _of(sides, "hbm") if side.channels]
     one = [side for side in hbm if 8 not in side.toggled]
     told = "; ".join(f"{side.role}: {side.stacks} of 2 stacks, {side.channels} channels" for side in hbm)
@@ -126,7 +135,7 @@ def _stack(sides: Sides, found: Explanation, data: CostData) -> Told:
     return told, ""
 
 
-def _rows(sides: Sides, found: Explanation, data: CostData) -> Told:
+def _rows(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
     told, lift = [], ""
     for side in _of(sides, "hbm"):
         inner = [bit for bit in side.toggled_inner if "row" in data.hbm.feeds(bit)]
@@ -136,28 +145,26 @@ def _rows(sides: Sides, found: Explanation, data: CostData) -> Told:
         banks = f", {_many(side.banks, 'bank')} in a channel" if side.banks else ""
         told.append(f"{side.role}: the innermost {INNER_REQUESTS} requests toggle row {_bits(inner)}{banks}")
         if low:
-            lift = lift or f"move the loops that toggle {_bits(low)} inside of those that toggle {_bits(inner)}"
+            said = f"move the loops that toggle {_bits(low)} inside of those that toggle {_bits(inner)}"
+            lift = lift or _worth(said, low, side, found, data, name)
         else:
             lift = lift or f"no loop toggles bits 8 to 16 instead: only a layout with {_bits(inner)} further out"
     return "; ".join(told), lift
 
 
-def _groups(sides: Sides, found: Explanation, data: CostData) -> Told:
-    told, lift = [], ""
+def _groups(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
+    told = []
     for side in _of(sides, "hbm"):
         select = data.hbm.bank_group
         inner = [bit for bit in select if bit in side.toggled_inner]
-        outer = [bit for bit in select if bit in side.toggled and bit not in inner]
         if len(inner) == len(select) or not side.channels:
             continue
         still = [bit for bit in select if bit not in inner]
         told.append(f"{side.role}: bank group {_bits(still)} not toggled by the innermost {INNER_REQUESTS} requests")
-        if outer:
-            lift = lift or f"move the loop that toggles {_bits(outer)} inside"
-    return "; ".join(told), lift
+    return "; ".join(told), ""
 
 
-def _partial(sides: Sides, found: Explanation, data: CostData) -> Told:
+def _partial(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
     for side in _of(sides, "hbm"):
         if side.role == "write" and side.partial_windows:
             offsets = listed(side.offsets[:6]) + (", ..." if len(side.offsets) > 6 else "")
@@ -170,7 +177,7 @@ def _partial(sides: Sides, found: Explanation, data: CostData) -> Told:
 # ---------------------------------------------------------------- DM and the rest
 
 
-def _dmns(sides: Sides, found: Explanation, data: CostData) -> Told:
+def _dmns(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
     told, lift = [], ""
     bit = data.dm.dmn[0]
     for side in _of(sides, "dm"):
@@ -180,7 +187,8 @@ def _dmns(sides: Sides, found: Explanation, data: CostData) -> Told:
         inside = "" if inner else f", bit {bit} not toggled by the innermost {INNER_REQUESTS} requests"
         told.append(f"{side.role}: {_many(side.dmns, 'DMN')}, {_many(side.slices, 'slice')}{inside}")
         if not inner and bit in side.toggled and side.dmns > 1:
-            lift = lift or f"move the loop that toggles bit {bit} inside: an engine's two DMNs then work in turns"
+            said = f"move the loop that toggles bit {bit} inside: an engine's two DMNs then work in turns"
+            lift = lift or _worth(said, [bit], side, found, data, name)
         elif side.dmns == 1 and side.packets > 1:
             lift = (
                 lift or f"slices in both of an engine's DMNs (bit {bit}; layout, not loop order): up to twice the rate"
@@ -188,11 +196,11 @@ def _dmns(sides: Sides, found: Explanation, data: CostData) -> Told:
     return "; ".join(told), lift
 
 
-def _link(sides: Sides, found: Explanation, data: CostData) -> Told:
+def _link(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
     return "all bytes cross one link at 30 B/cycle", ""
 
 
-TELLERS: Mapping[str, Callable[[Sides, Explanation, CostData], Told]] = {
+TELLERS: Mapping[str, Callable[[Sides, Explanation, CostData, str], Told]] = {
     "issue": _issue,
     "sequence": _sequence,
     "channels": _channels,

@@ -47,7 +47,7 @@ def price_of(transfer: Transfer, target: Target, commands: Sequence[Command], da
         return found
     simple = simple_cost(target)
     if simple is not None:
-        return simple_price(commands, target, simple)
+        return simple_price(commands, simple)
     if not has_profiles(target):
         copied = target.copies_of(transfer.source.tier, transfer.dest.tier) is not None
         named = LACKING if "hbm" in target.tiers else "its data may state [cost.simple]"

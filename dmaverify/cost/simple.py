@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmaverify.cost.model import Cost, EngineCost, Term
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, Span
 from dmaverify.program.command import Command, Engine
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
@@ -30,6 +30,15 @@ class SimpleCost:
     beat_bytes: Mapping[str, int]
     source: str
     basis: str
+    of: str
+
+    def beat(self, tier: str, span: Span | None = None) -> int:
+        """Bytes a cycle of a tier. Raises InputError for a tier without a rate."""
+        if tier in self.beat_bytes:
+            return self.beat_bytes[tier]
+        raise InputError(
+            f"{self.of} states no bytes a cycle of {tier}", span, f"[cost.simple]: beat_bytes = {{ {tier} = 32 }}"
+        )
 
 
 def simple_cost(target: Target) -> SimpleCost | None:
@@ -46,20 +55,18 @@ def simple_cost(target: Target) -> SimpleCost | None:
             None,
             "startup = 100, beat_bytes = { gm = 32, ub = 32 }, source, basis",
         )
-    return SimpleCost(float(startup), beats, str(stated.get("source", "")), str(stated.get("basis", "")))
+    return SimpleCost(float(startup), beats, str(stated.get("source", "")), str(stated.get("basis", "")), target.name)
 
 
-def price(commands: Sequence[Command], target: Target, data: SimpleCost) -> Cost:
+def price(commands: Sequence[Command], data: SimpleCost) -> Cost:
     """The cost of commands in cycles. Raises InputError for a tier without a rate."""
     engines: dict[Engine, list[tuple[float, float]]] = defaultdict(list)
     for command in commands:
         sides = []
         for port in (command.read, command.write):
-            if port.tier not in data.beat_bytes:
-                raise InputError(f"{target.name} states no bytes a cycle of {port.tier}", command.span)
             piece = min(command.packet, command.burst)
             packet_bytes = -(-piece * command.unit_bits // 8)
-            sides.append(float(command.amount // piece * -(-packet_bytes // data.beat_bytes[port.tier])))
+            sides.append(float(command.amount // piece * -(-packet_bytes // data.beat(port.tier, command.span))))
         engines[command.engine or Engine()].append((sides[0], sides[1]))
     alone = {e: sum(data.startup + max(pair) for pair in own) for e, own in engines.items()}
     slowest = max(alone, key=lambda e: alone[e], default=Engine())

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.cost.constants import TICKS, CostData, stated
+from dmaverify.cost.constants import OPTIONAL, TICKS, CostData, stated
 from dmaverify.cost.requests import MoveRequests, RequestWalk, links_of, readings_of
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine
@@ -33,6 +33,8 @@ MOST_BYTES = 1 << 17
 """Bytes of a packet, exclusive: what the tables can count."""
 MOST_STEP = 1 << 48
 """Bytes of a stride: what the tables can hold."""
+TURNS = 64
+"""Times that a request takes no constant more often than."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ class Tables:
         loops = [loop for one in readings for side in (one.read, one.write) for loop in side.loops]
         if any(max(count, abs(step)) > MOST_STEP for count, step in loops):
             raise InputError(f"a simulation takes strides up to {MOST_STEP:,} bytes; no memory is that large")
+        _held(readings, data)
         depth = max((len(one.read.loops) for one in readings), default=0)
         chips = 1 + max(max(c.read.chip, c.write.chip) for c in program)
         clusters = 2 * chips
@@ -196,6 +199,19 @@ class Tables:
                 t["packets"][slot : slot + read.packets] = read.size
                 slot += read.packets
                 row += 1
+
+
+def _held(readings: Sequence[MoveRequests], data: CostData) -> None:
+    """Raises InputError where requests one after the other might end at a time that the tables cannot hold."""
+    from dmaverify.cost import kernel as q
+
+    constants = {name: data.ticks(name) for name in (*data.constants, *OPTIONAL)}
+    longest = max(*constants.values(), constants["pcie_byte"] * data.hbm.window)
+    requests = sum(s.packets * (s.size // data.hbm.window + 2) for one in readings for s in (one.read, one.write))
+    if sum(one.startup for one in readings) + TURNS * longest * requests >= q.FAR:
+        said = f"{requests:,} requests by constants of up to {longest / TICKS:,.0f} cycles"
+        hint = "the closed form has no such limit: leave --simulate away"
+        raise InputError(f"a simulation counts to {q.FAR // TICKS:,} cycles, and these are {said}", hint=hint)
 
 
 def _side_row(row: Table, side: RequestWalk, spm_stride: int) -> None:

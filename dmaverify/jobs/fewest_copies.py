@@ -175,10 +175,11 @@ def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
 
 def _priced(text: str, target: Target) -> dict[str, Any]:
     from dmaverify.cost.copies import as_data, price
+    from dmaverify.cost.copy_figures import copy_figures
 
     _, (function,) = read_kernels(Source("synthesized", text))
     kernel = meaning_of(function, Setting())
-    return as_data(price(kernel.events, kernel.world, target.raw["cost"]))
+    return as_data(price(kernel.events, kernel.world, copy_figures(target)))
 
 
 def space_of(found: Fewest) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from dmaverify.cost.amounts import grows, plain_name
 from dmaverify.cost.copies import KernelCost, as_data, price
+from dmaverify.cost.copy_figures import copy_figures
 from dmaverify.errors import InputError
 from dmaverify.machines.pto.named import NamedFunction, functions_of
 from dmaverify.machines.pto.values import Kernel
@@ -42,7 +43,7 @@ def values_of(texts: Sequence[str]) -> dict[str, int]:
     out: dict[str, int] = {}
     for part in (p for text in texts for p in text.split(",")):
         name, sign, number = part.partition("=")
-        if not sign or not number.strip().lstrip("-").isdecimal():
+        if not sign or not name.strip() or not number.strip().removeprefix("-").isdecimal():
             raise InputError(f"`{part}` gives no value", None, "write --set n=64")
         out[plain_name(name.strip())] = int(number)
     return out
@@ -55,11 +56,11 @@ def kernel_cost(
     from dmaverify.targets.target import load_target
 
     kernel = named.kernel()
-    constants = (machine or load_target("pto")).raw["cost"]
-    cost = price(kernel.events, kernel.world, constants)
+    figures = copy_figures(machine or load_target("pto"))
+    cost = price(kernel.events, kernel.world, figures)
     at = _at(cost, kernel, given)
     data: dict[str, Any] = {"name": named.name, "path": named.source.name, **as_data(cost, at)}
-    data["basis"] = str(constants["basis"])
+    data["basis"] = figures.basis
     data["values"] = {kernel.world.symbols[n].shown: v for n, v in at.items()}
     data["arguments"] = [s.shown for s in kernel.world.symbols.values() if not s.definition]
     ends = _ends(cost, at)
@@ -69,7 +70,7 @@ def kernel_cost(
         from dmaverify.cost.copy_advice import advice
         from dmaverify.machines.pto.moves import touches_of
 
-        found = advice(kernel.events, kernel.world, constants, lambda copy: touches_of(copy, kernel.world, {}))
+        found = advice(kernel.events, kernel.world, figures, lambda copy: touches_of(copy, kernel.world, {}))
         data["advice"] = [{"line": a.line, "text": a.text, "proved": a.proved, "saves": dict(a.saves)} for a in found]
     return data
 

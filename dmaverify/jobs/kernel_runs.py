@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from dmaverify.cost.copy_figures import CopyFigures, copy_figures
 from dmaverify.errors import InputError
 from dmaverify.execute.order import members
 from dmaverify.execute.outcome import Beyond, run_code
@@ -246,7 +247,7 @@ def slots_of_run(done: RanKernel) -> tuple[Slot, ...]:
     from dmaverify.targets.target import load_target
 
     assert done.run is not None
-    constants = load_target("pto").raw["cost"]
+    figures = copy_figures(load_target("pto"))
     slots: list[Slot] = []
     last: dict[str, Slot] = {}
     of: list[Slot] = []
@@ -258,7 +259,7 @@ def slots_of_run(done: RanKernel) -> tuple[Slot, ...]:
         waits = max(behind, key=lambda slot: slot.end, default=None)
         start, copy = (waits.end if waits else 0.0), event.copy
         named = f"{number + 1}: copy {copy.number}, line {copy.line}" if copy else f"{number + 1}: access"
-        cycles = _cycles(copy, constants) if copy else 0.0
+        cycles = _cycles(copy, figures) if copy else 0.0
         about: dict[str, Any] = {"moves": iterations_of(copy)[:SHOWN]} if copy else {"no price": "no figure is public"}
         slot = Slot(named, event.pipe, start, start + cycles, about, waits.step if waits else None)
         of.append(slot)
@@ -272,16 +273,16 @@ def slots_of_run(done: RanKernel) -> tuple[Slot, ...]:
     return tuple(slots)
 
 
-def _cycles(copy: RunCopy, constants: Mapping[str, Any]) -> float:
+def _cycles(copy: RunCopy, figures: CopyFigures) -> float:
     """A copy by the parameters that `cost` prices it with: issue, bytes in UB, lines of global memory."""
     (source, _), (dest, _) = copy.ends
     kind = "local" if source == dest == "ub" else "load" if dest == "ub" else "store"
     rows = len(copy.reads) // copy.row
     held = rows * (copy.end if dest == "ub" else copy.row + -copy.row % 32)
-    cycles = float(constants["issue_cycles"]) + held / float(constants["ub_bytes_per_cycle"])
+    cycles = figures.issue + held / figures.buffer
     if kind == "local":
         return cycles
-    line = int(constants["gm_line_bytes"])
+    line = figures.line
     far = (copy.reads if kind == "load" else copy.data).reshape(rows, copy.row)
     lines = int((far[:, -1] // line - far[:, 0] // line + 1).sum())
-    return cycles + lines * line / float(constants[f"{kind}_bytes_per_cycle"])
+    return cycles + lines * line / figures.rates[kind]

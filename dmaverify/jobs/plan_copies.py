@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.cost.copy_figures import states_copies
 from dmaverify.errors import InputError, Source
 from dmaverify.jobs.load import run_of
 from dmaverify.lower.plan_text import plan_head
@@ -50,7 +51,7 @@ class CopyRows:
 def goes_by_copies(transfer: Transfer, target: Target) -> bool:
     """Whether a move goes by copy instructions of its machine, whose data states what they cost."""
     route = target.copies_of(transfer.source.tier, transfer.dest.tier)
-    return route is not None and "issue_cycles" in target.raw.get("cost", {})
+    return route is not None and states_copies(target)
 
 
 # ---------------------------------------------------------------- from commands to text

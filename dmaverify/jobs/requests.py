@@ -130,6 +130,14 @@ def _well_typed(request: dict[str, Any]) -> None:
         raise InputError("give either `plan` (the text of a plan file) or `path`")
 
 
+def flag(request: Mapping[str, Any], key: str, given: bool) -> bool:
+    """What a line says of a switch, else what is given. Raises InputError for what is neither true nor false."""
+    value = request.get(key, given)
+    if not isinstance(value, bool):
+        raise InputError(f"`{key}` is true or false, not {value!r}")
+    return value
+
+
 def only_texts(request: Mapping[str, Any]) -> None:
     """Raises InputError where what names or is a plan is no text."""
     for key in ("plan", "path", "kernel", "name", "target"):
@@ -218,7 +226,7 @@ def cells_request(request: dict[str, Any], raw: bool) -> Any:
     first, count = request.get("from", 0), request.get("count")
     if type(first) is not int or first < 0 or (count is not None and (type(count) is not int or count < 0)):
         raise InputError("`from` and `count` are whole numbers, at least 0")
-    return cells_json(expr, axes, bool(request.get("raw", raw)), first, count)[0]
+    return cells_json(expr, axes, flag(request, "raw", raw), first, count)[0]
 
 
 def cells_json(

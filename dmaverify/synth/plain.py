@@ -80,14 +80,14 @@ def _members(
 ) -> Iterator[tuple[float, Synthesis]]:
     """The first legal order of every packet of every cover, with its cost; up to so many loops `unrolled`."""
     live = covers.live * machine.unit_bits // 8
-    least = data.startup + max(-(-live // data.beat_bytes[tier]) for tier in machine.tiers)
+    least = data.startup + max(-(-live // data.beat(tier)) for tier in machine.tiers)
     for cover in covers.each:
         for rank in range(1 if unrolled else PACKETS):  # the largest packet of each run, where loops are commands
             parts = [_commands(box, rank, machine, law, unrolled) for box in cover.boxes]
             commands = [one for part in parts for one in part]
             if not all(parts) or len(commands) > MOST_BOXES:
                 continue
-            cost = price(commands, target, data)
+            cost = price(commands, data)
             lines = (
                 f"no plan on one engine can beat {least:,.1f} cycles: one start-up, and every live byte in whole beats",
                 f"commands: {len(commands)}; the order of loops does not change the cost",

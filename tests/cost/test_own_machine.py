@@ -216,3 +216,68 @@ def test_an_item_of_a_list_of_tables_that_lacks_a_key_is_told_at_its_place(tmp_p
     plan = shutil.copy(ROOT / "examples" / "machines" / "shim.toml", tmp_path / "plan.toml")
     code, said = told("check", str(plan))
     assert (code, "missing `basis`" in said, "target.toml:1:" in said) == (2, True, True), said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [("issue_cycles = 50", "issue_cycles = -1", "issue_cycles = -1"), ("issue_cycles = 50", "", "no `issue_cycles`"),
+     ("gm_line_bytes = 512", "gm_line_bytes = 0", "gm_line_bytes = 0"), ("gm_line_bytes = 512", "", "no `gm_line"),
+     ("load_bytes_per_cycle = 58.56", "load_bytes_per_cycle = 0.0", "load_bytes_per_cycle = 0.0"),
+     ("ub_bytes_per_cycle = 256.0", "", "no `ub_bytes"), ("local_bytes_per_cycle = 594.3", "", "no `local_bytes"),
+     ('basis = "A2/A3 model figures, not A5; relative comparison only"', "", "no `basis`")],
+)  # fmt: skip
+def test_figures_of_copies_that_are_missing_or_none_are_refused(tmp_path: Path, old: str, new: str, says: str) -> None:
+    plan, text = copies(tmp_path, old, new)
+    for command in ("cost", "synth"):
+        code, text = told(command, plan)
+        assert (code, says in text) == (2, True), text
+
+
+def test_the_least_figures_of_copies_are_taken(tmp_path: Path) -> None:
+    free = said("cost", copies(tmp_path, "issue_cycles = 50", "issue_cycles = 0")[0])
+    narrow = said("cost", copies(tmp_path, "gm_line_bytes = 512", "gm_line_bytes = 1")[0])
+    whole = said("cost", copies(tmp_path, "issue_cycles = 50", "issue_cycles = 50")[0])
+    assert free["cycles"] == whole["cycles"] - 50 < whole["cycles"] > narrow["cycles"]
+
+
+def copies(tmp_path: Path, old: str, new: str) -> tuple[str, str]:
+    """A plan of one copy for the machine of copy instructions with one text changed, and that machine's text."""
+    folder = tmp_path / "copying"
+    shutil.copytree(load_target("pto").folder, folder, dirs_exist_ok=True)
+    text = (load_target("pto").folder / "target.toml").read_text(encoding="utf-8")
+    start = text.index("\n[cost]\n")
+    assert old in text[start:]
+    text = text[:start] + text[start:].replace(old, new, 1)
+    (folder / "target.toml").write_text(text, encoding="utf-8")
+    plan = tmp_path / "copying.toml"
+    moved = PLAN.replace("MACHINE", "copying").replace('"hbm", base = 131584', '"gm"')
+    plan.write_text(moved.replace('tier = "dm", slice = "R", element = "C"', 'tier = "ub", element = "R, C"'), "utf-8")
+    return str(plan), text
+
+
+def test_a_memory_without_a_rate_is_named_by_cost_and_synthesis(tmp_path: Path) -> None:
+    folder = tmp_path / "shim"
+    shutil.copytree(ROOT / "examples" / "machines" / "shim", folder)
+    text = (folder / "target.toml").read_text(encoding="utf-8")
+    (folder / "target.toml").write_text(text.replace("{ ddr = 4, array = 4 }", "{ array = 4 }"), encoding="utf-8")
+    shutil.copy(ROOT / "examples" / "machines" / "shim.toml", tmp_path)
+    for command in ("cost", "synth"):
+        code, text = told(command, f"{tmp_path / 'shim.toml'}::tile")
+        assert (code, "shim states no bytes a cycle of ddr" in text) == (2, True), text
+
+
+@pytest.mark.parametrize(("name", "cycles", "plays"), [("startup", 1 << 35, True), ("hbm_partial", 1 << 44, False)])
+def test_times_that_a_simulation_cannot_hold_are_refused_by_it_alone(
+    tmp_path: Path, name: str, cycles: int, plays: bool
+) -> None:
+    before = f"{name:17}= {{ cycles = "
+    plan = own(tmp_path, (before, f"{before}{cycles}.0 , was = "))
+    assert told("cost", plan)[0] == 0
+    code, text = told("cost", plan, "--simulate")
+    assert (code, "a simulation counts to" in text) == ((0, False) if plays else (2, True)), text
+
+
+def test_a_queue_that_no_channel_has_is_refused(tmp_path: Path) -> None:
+    dv.price(own(tmp_path, ("queue      = 64", "queue      = 4096")))
+    with pytest.raises(InputError, match="a queue of 4,097 entries"):
+        dv.price(own(tmp_path, ("queue      = 64", "queue      = 4097")))

@@ -71,3 +71,12 @@ def test_a_trace_may_be_a_database(tmp_path: Path) -> None:
     CliRunner().invoke(cli, ["trace", str(EXAMPLES / "first.toml"), "--output", str(file)])
     with sqlite3.connect(file) as database:
         assert database.execute("select count(*) from request").fetchone() == (1024,)
+
+
+def test_a_switch_of_a_line_is_true_or_false() -> None:
+    for value in ("no", 1, None, []):
+        (said,) = answers({"path": FIFTH, "simulate": value})
+        assert "`simulate` is true or false" in str(said["error"])
+    (found,) = answers({"path": FIFTH, "name": "example-5", "simulate": False, "explain": False})
+    assert "simulation" not in found
+    assert "explanation" not in found

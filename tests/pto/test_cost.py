@@ -216,7 +216,13 @@ def test_a_stated_range_gives_both_ends_and_whether_it_grows() -> None:
 
 @pytest.mark.parametrize(
     ("values", "said"),
-    [(("n",), "gives no value"), (("q=3",), "no argument `q`"), (("n=65",), "outside of the range 1..64")],
+    [
+        (("n",), "gives no value"),
+        (("n=--5",), "gives no value"),
+        (("=5",), "gives no value"),
+        (("q=3",), "no argument `q`"),
+        (("n=65",), "outside of the range 1..64"),
+    ],
 )
 def test_values_that_mean_nothing_are_refused(values: tuple[str, ...], said: str) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
