@@ -6,6 +6,7 @@ Law: a descriptor and the sequencers made of it have the same 1D transfers, in t
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import InputError, Source, Span
@@ -312,7 +313,7 @@ def read_commands(
     periods = period_facts(image, setup) if image.periods else ()
     form = Form(
         text, tuple(one.words for one in moved), form_of(text) == "desc64", tuple(written.items()),
-        tuple(own for one, own in zip(image.told, each, strict=False) if one.descriptor.bytes),
+        tuple(own for one, own in zip(image.told, each, strict=False) if one.descriptor.bytes), _launched(image, setup),
     )  # fmt: skip
     return Formed(
         tuple(given_of(one, width, unit_bits, setup.pattern) for one in moved),
@@ -341,6 +342,18 @@ def _asked(image: Image) -> tuple[dict[str, int | str], tuple[tuple[tuple[str, i
         differ |= dict.fromkeys(other)
     each = [tuple((name, one.options.get(name, 0)) for name in differ) for one in image.told] if differ else []
     return {name: value for name, value in first.items() if name not in differ}, tuple(each)
+
+
+def _launched(image: Image, setup: Setup) -> tuple[tuple[int, int], ...]:
+    """The round and the lane of each descriptor that moves something; none where one lane has all of them in one round.
+    Periodic ones, and those whose channel an arbiter chooses, have lanes of their own.
+    """
+    apart = bool(image.periods) or setup.arbitration != "software"
+    found = tuple(
+        (bisect_right(image.waits, number), number if apart else one.channel)
+        for number, one in enumerate(image.told) if one.descriptor.bytes
+    )  # fmt: skip
+    return found if len(set(found)) > 1 else ()
 
 
 def _at(told: ToldDescriptor) -> Span | None:
