@@ -4,7 +4,7 @@ Knows: the memory order of each fetch width, flags, chains. Does not know: regis
 Law: `read(write(chain)) == chain`; whatever is wrong with a chain (a cycle, a clobbered descriptor) is a fact for the
 rules of scope `chain`, not an error of reading, as long as every descriptor that is reached is in the image.
 
-    fetch = 256             bits of the fetch bus: 64, 128 or 256
+    fetch = 256             bits of the fetch bus: 64, 128 or 256; left out, it is the engine's, where that is said
     head  = 0x8000          what is written to register 0
     0x8000: 00030000 00000000 00010000 00000000 ffffffff ffffffff 00000400 0000000a     32-bit words, little-endian
 
@@ -194,10 +194,11 @@ class _Chain:
         return link_values(word, replace(near, places=self._near.places), again=again, ends=ends)
 
 
-def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
+def read(text: str, source: Source, offset: int, begins: int = 0, fetch: int = 0) -> Image:
     """The chain of an image, in order, with a fact for each of its descriptors. Raises InputError.
 
-    `begins` is where the text of the form begins in `source`; `offset` is where the image does.
+    `begins` is where the text of the form begins in `source`; `offset` is where the image does. `fetch` is the width of
+    the engine's bus, where somebody says it.
     """
     lines = list(lines_of(source, offset, text))
     settings: dict[str, int] = {}
@@ -220,7 +221,12 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
             _place_words(line, memory)
     if not any(word == "head" for word, _, _ in starts):
         raise InputError("the head of the chain is missing", lines[-1].span if lines else None, "head = 0x8000")
-    fetch = settings.get("fetch", 256)
+    fetch = settings.get("fetch", fetch)
+    if "fetch" not in settings and not fetch:
+        first = next(line for word, _, line in starts if word == "head")
+        first.refuse(
+            "the width of the fetch bus is missing", "fetch = 64, 128 or 256: the order of the words depends on it"
+        )
     layout_of(fetch)
     chain = _launched(starts, memory, fetch)
     told = []

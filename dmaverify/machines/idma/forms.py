@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import desc64, inst64, registers
 from dmaverify.machines.idma.engine import FLAGS, INIT, Request, protocol_named
-from dmaverify.machines.idma.front_ends import NAMES, PAPER, form_of, front_end_facts
+from dmaverify.machines.idma.front_ends import NAMES, PAPER, form_of, front_end_facts, misfits
 from dmaverify.machines.idma.jobs import MOST_DIMS, Job, image_of, read_jobs, request_options, write_jobs
 from dmaverify.machines.idma.midends import Event, event_facts
 from dmaverify.machines.idma.nd import Descriptor, Dim, placed, signed
@@ -32,18 +32,18 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
 
 
-def read_image(text: str, source: Source | None = None, offset: int = 0, width: int = 32) -> Image:
-    """The descriptors of a text in any form; `width` is that of the engine's addresses. Raises InputError with the
-    place.
+def read_image(text: str, source: Source | None = None, offset: int = 0, width: int = 32, fetch: int = 0) -> Image:
+    """The descriptors of a text in any form; `width` is that of the engine's addresses, `fetch` that of the bus over
+    which it fetches descriptors, where that is said. Raises InputError with the place.
     """
     try:
-        return _read_image(text, source, offset, width)
+        return _read_image(text, source, offset, width, fetch)
     except InputError as error:
         first = next(iter(lines_of(source or Source("<image>", text), offset, text)), None)
         raise InputError(error.message, error.span or (first.span if first else None), error.hint) from None
 
 
-def _read_image(text: str, source: Source | None, offset: int, width: int) -> Image:
+def _read_image(text: str, source: Source | None, offset: int, width: int, fetch: int) -> Image:
     origin = source or Source("<image>", text)
     form = form_of(text)
     first = next(iter(lines_of(origin, offset, text)), None)
@@ -57,7 +57,7 @@ def _read_image(text: str, source: Source | None, offset: int, width: int) -> Im
     if form in registers.MAPS:
         return registers.read(registers.MAPS[form], body, origin, body_at, offset)
     if form == "desc64":
-        return desc64.read(body, origin, body_at, offset)
+        return desc64.read(body, origin, body_at, offset, fetch)
     if form == "inst64":
         return inst64.read(body, origin, body_at, offset)
     if form in ("nd", "rt3d"):
@@ -277,8 +277,9 @@ def read_commands(
         line = next(iter(lines_of(source, offset, text)), None)
         word, span = line.words[0] if line else ("", None)
         raise InputError(f"`{word}` is no form of commands", span, f"the first line names one of {', '.join(NAMES)}")
-    width = setup_of(target, written).backend.address_width
-    image = read_image(text, source, offset, width)
+    engine = setup_of(target, written)
+    width = engine.backend.address_width
+    image = read_image(text, source, offset, width, engine.fetch_said)
     channels = {one.channel for one in image.told}
     first, each = _asked(image)
     first |= {name: written[name] for name in first if name in written and agree(name, first[name], written[name])}
@@ -293,7 +294,7 @@ def read_commands(
     setup = setup_of(target, {**first, **written})
     problems += [
         *image.problems,
-        *_narrow(form_of(text), setup, image),
+        *misfits(form_of(text), setup, image),
         *filling(setup, image),
         *unmapped(form_of(text), setup, image),
     ]
@@ -360,22 +361,6 @@ def _at(told: ToldDescriptor) -> Span | None:
     """The word that makes a descriptor move nothing."""
     word = told.word("length") if told.descriptor.request.length == 0 else told.word("reps0")
     return word.span if word is not None else told.span
-
-
-def _narrow(form: str | None, setup: Setup, image: Image) -> list[tuple[str, Span | None, str]]:
-    """Registers of 32 bits on an engine with longer addresses: the high bits have no register."""
-    width = setup.backend.address_width
-    if form == "desc64" and setup.fetch_given and image.fetch != setup.fetch_width:
-        return [(
-            f"the image is laid out for a fetch bus of {image.fetch} bits, the engine has {setup.fetch_width}",
-            image.told[0].span, "the order of the words depends on it",
-        )]  # fmt: skip
-    if form not in registers.MAPS or registers.MAPS[form].width >= width:
-        return []
-    return [(
-        f"{form} has addresses of {registers.MAPS[form].width} bits, the engine {width}", image.told[0].span,
-        "use a map of 64 bits, or say address_width = 32",
-    )]  # fmt: skip
 
 
 def _wrong(told: ToldDescriptor) -> tuple[str, str]:

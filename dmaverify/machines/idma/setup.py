@@ -93,6 +93,11 @@ class Setup:
         return self.dims - 1
 
     @property
+    def fetch_said(self) -> int:
+        """The width of the fetch bus where somebody says it, else 0."""
+        return self.fetch_width if self.fetch_given else 0
+
+    @property
     def stages(self) -> int:
         """Mid-ends that take a cycle each before the first burst; tensor_ND takes `nd_latency`."""
         return sum(self.nd_latency if name == "tensor_nd" else 1 for name in self.midends)
