@@ -1,4 +1,4 @@
-"""What launches cost that software waits for, and launches that run side by side."""
+"""What launches cost that software waits for, and launches that run side by side; where no cost is exact."""
 
 import random
 
@@ -125,3 +125,8 @@ def test_synthesis_holds_its_plan_against_what_the_written_launches_cost() -> No
     found = api.synthesize(HEAD.format(count=2, options='memory = "hbm"', text=text))
     assert found.before is not None
     assert found.before.cycles == cost_of(text, 2).cycles > found.cycles
+
+
+def test_the_law_is_no_measurement_of_a_memory_that_answers_in_the_cycle_it_is_asked() -> None:
+    assert cost_of(registers(0), 1, "memory_latency = 1").exact
+    assert not cost_of(registers(0), 1, "memory_latency = 0").exact

@@ -126,7 +126,7 @@ def price_on(setup: Setup, commands: Sequence[Command], most: int = MOST_BEATS) 
         own.append(Term("mid-ends", float(setup.shown_stages), "mid-ends", why, LATENCY))
     if setup.region is None:
         terms, law, known = _alone(setup, commands, depth, most)
-        known = known and all(term.source == MEASURED for term in terms[:1])
+        known = known and depth.memory.latency > 0 and all(term.source == MEASURED for term in terms[:1])
     else:
         terms, known = _shared_out(setup, commands, depth), False
         law = max((term.cycles for term in terms), default=0.0)
