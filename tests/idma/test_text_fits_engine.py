@@ -1,4 +1,6 @@
-"""Texts in a form that the named engine reads otherwise than they are written: in plans, and as files of their own."""
+"""Texts in a form that the engine reads otherwise than they are written, in plans and as files of their own, and marks
+of descriptors in what is moved.
+"""
 
 from pathlib import Path
 
@@ -91,3 +93,38 @@ def test_instructions_ask_for_no_protocol_that_no_address_has(tmp_path: Path) ->
         assert (in_plan(text, options).status is Status.PROVED) == proved
         words = (f"rw_{name}", f"src_protocol={name}", f"dst_protocol={name}", "address_width=48")
         assert (of_file(text, tmp_path, *words).status is Status.PROVED) == proved
+
+
+IN_SOURCE = """schema = 1
+target = "idma"
+[axes]
+A = 128
+[transfer.t]
+dtype = "i8"
+source = {{ tier = "mem", base = 0x8000, element = "A" }}
+dest = {{ tier = "mem", base = 0x20000, element = "A" }}
+options = {{ preset = "cheshire" }}
+commands = '''
+desc64
+fetch = 64
+head = {first}
+wait
+head = {second}
+0x8000: 00000040 0000000a ffffffff ffffffff 000080{low} 00000000 000200{low} 00000000
+{other}: 00000040 0000000a ffffffff ffffffff 000080{high} 00000000 000200{high} 00000000
+'''
+"""
+
+
+def test_a_source_that_holds_a_descriptor_is_read_before_that_is_complete() -> None:
+    def judged(**words: str) -> set[str]:
+        (verdict,) = api.check(IN_SOURCE.format(**words))
+        assert (verdict.status is Status.PROVED) == (not verdict.errors)
+        return {finding.rule for finding in verdict.errors}
+
+    # the descriptor at 0x8000 is read by the other one: behind its mark, or before it is launched
+    behind = {"first": "0x8000", "second": "0x9000", "other": "0x9000", "low": "40", "high": "00"}
+    assert judged(**behind) == {"idma/desc-sourced"}
+    assert judged(**behind | {"first": "0x9000", "second": "0x8000"}) == set()
+    # and by itself
+    assert judged(**behind | {"low": "00", "high": "40"}) == {"idma/desc-sourced"}

@@ -32,18 +32,21 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
 
 
-def read_image(text: str, source: Source | None = None, offset: int = 0, width: int = 32, fetch: int = 0) -> Image:
+def read_image(
+    text: str, source: Source | None = None, offset: int = 0, width: int = 32, fetch: int = 0, *, promised: bool = False
+) -> Image:  # fmt: skip
     """The descriptors of a text in any form; `width` is that of the engine's addresses, `fetch` that of the bus over
-    which it fetches descriptors, where that is said. Raises InputError with the place.
+    which it fetches descriptors, where that is said; `promised`: a move is promised of the text. Raises InputError with
+    the place.
     """
     try:
-        return _read_image(text, source, offset, width, fetch)
+        return _read_image(text, source, offset, width, fetch, promised)
     except InputError as error:
         first = next(iter(lines_of(source or Source("<image>", text), offset, text)), None)
         raise InputError(error.message, error.span or (first.span if first else None), error.hint) from None
 
 
-def _read_image(text: str, source: Source | None, offset: int, width: int, fetch: int) -> Image:
+def _read_image(text: str, source: Source | None, offset: int, width: int, fetch: int, promised: bool) -> Image:
     origin = source or Source("<image>", text)
     form = form_of(text)
     first = next(iter(lines_of(origin, offset, text)), None)
@@ -57,7 +60,7 @@ def _read_image(text: str, source: Source | None, offset: int, width: int, fetch
     if form in registers.MAPS:
         return registers.read(registers.MAPS[form], body, origin, body_at, offset)
     if form == "desc64":
-        return desc64.read(body, origin, body_at, offset, fetch)
+        return desc64.read(body, origin, body_at, offset, fetch, promised=promised)
     if form == "inst64":
         return inst64.read(body, origin, body_at, offset)
     if form in ("nd", "rt3d"):
@@ -279,7 +282,7 @@ def read_commands(
         raise InputError(f"`{word}` is no form of commands", span, f"the first line names one of {', '.join(NAMES)}")
     engine = setup_of(target, written)
     width = engine.backend.address_width
-    image = read_image(text, source, offset, width, engine.fetch_said)
+    image = read_image(text, source, offset, width, engine.fetch_said, promised=True)
     channels = {one.channel for one in image.told}
     first, each = _asked(image)
     first |= {name: written[name] for name in first if name in written and agree(name, first[name], written[name])}
