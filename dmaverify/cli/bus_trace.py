@@ -136,8 +136,7 @@ def _of_image(file: str, options: Options, dims: int | None) -> _Launches:
     from dmaverify.targets.target import load_target
 
     target = load_target("idma")
-    wide = setup_of(target, options).backend.address_width if options else 32
-    image = image_of_file(read_source(file), dims, wide)
+    image = image_of_file(read_source(file), dims, setup_of(target, options) if options else None)
     text_waits(image)  # what has no one order
     out = _Launches()
     for number, told in enumerate(image.told):
@@ -269,7 +268,7 @@ class _Repeated:
         commands = api.program_of(replace(plan, transfers=(item,)), item.name)
         waits: tuple[int, ...] = ()
         if transfer.form is not None:
-            image = read_image(transfer.form.text, None, 0, setup.backend.address_width)
+            image = read_image(transfer.form.text, None, 0, setup.backend.address_width, setup.fetch_said)
             waits = text_waits(image)
             if sum(bool(one.descriptor.bytes) for one in image.told) != len(commands):
                 raise InputError(f"`{item.name}` has launches that move nothing", transfer.span, "leave them out")

@@ -128,8 +128,7 @@ def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> 
     from dmaverify.targets.target import load_target
 
     target = load_target("idma")
-    wide = setup_of(target, options).backend.address_width if options else 32
-    image = image_of_file(read_source(file), dims, wide)
+    image = image_of_file(read_source(file), dims, setup_of(target, options) if options else None)
     for number, told in enumerate(image.told):
         setup = setup_for(told, target, options)
         width = setup.backend.address_width

@@ -35,7 +35,8 @@ class Form:
     """The text, and for each of its commands the words that it is made of; a word may be part of several.
 
     `options` are those of the plan, without what the text says of options; `each` has those of single commands, where
-    not all ask for the same ones.
+    not all ask for the same ones. `launched` has the round and the lane of each command, where there is more than one:
+    a round begins when all before it is complete, and lanes run side by side.
     """
 
     text: str
@@ -43,6 +44,7 @@ class Form:
     hexadecimal: bool = False  # bare hexadecimal digits, as a memory image has them
     options: tuple[tuple[str, int | str], ...] = ()
     each: tuple[tuple[tuple[str, int | str], ...], ...] = ()
+    launched: tuple[tuple[int, int], ...] = ()
 
 
 def part_spans(words: Iterable[Word]) -> dict[str, Span]:

@@ -114,6 +114,13 @@ def test_fragments_are_counted_as_they_are_gone_through(count: int) -> None:
         )
 
 
+@pytest.mark.parametrize("size", [12, 40, 96])
+def test_fragments_that_seldom_cross_a_page_are_counted_with_those_that_do(size: int) -> None:
+    backend, ports, total = Backend(variant_named("rw_axi"), 32), (AXI, AXI), size * 400
+    every = [Request(i, (1 << 20) + i, size, *ports, True) for i in range(0, total, size)]
+    assert copied_apart(backend, HBM, ports, (0, 1 << 20, total), size) == cycles_apart(backend, HBM, ports, every)
+
+
 def test_protocols_that_were_not_measured_are_bounds_and_lists_without_end_have_no_law() -> None:
     assert is_measured(AXI, OBI)
     assert is_measured(INIT, AXI)

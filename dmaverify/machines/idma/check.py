@@ -18,12 +18,13 @@ from dmaverify.machines.idma.between import CalledFunction, in_flight
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NAMES
 from dmaverify.machines.idma.forms import period_facts, read_image
-from dmaverify.machines.idma.front_ends import form_of, front_end_facts
+from dmaverify.machines.idma.front_ends import form_of, front_end_facts, misfits
 from dmaverify.machines.idma.jobs import image_of, read_jobs
 from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.lists import ListedTransfer, listed_of, looks_like_lists, read_lists
 from dmaverify.machines.idma.nd import Descriptor, placed
 from dmaverify.machines.idma.order import OrderInstances, itself, meetings
+from dmaverify.machines.idma.patterns import unmapped
 from dmaverify.machines.idma.planted import planted_facts
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
 from dmaverify.machines.idma.setup import Setup, agree, engine_options, setup_of
@@ -73,10 +74,9 @@ def verdict_of_file(
     given = engine_options(engine, path)
     if path.endswith((".c", ".h")):
         return _of_driver(source, target, given, defines, readings)
-    width = setup_of(target, given).backend.address_width if given else 32
     if dims is None and any(word.partition("::")[0].endswith(".json") for word in engine):
         dims = int(given["dims"]) - 1  # test benches of the project have as many as their engine
-    image = image_of_file(source, dims, width)
+    image = image_of_file(source, dims, setup_of(target, given) if given else None)
     told = chain(_items(image, target, given), _front_end(image, target, given, form_of(source.text)))
     verdict = judge_listed(told, target, name=Path(path).stem, path=path, unit="descriptors", readings=readings)
     guessed = not {"address_width", "preset"} & given.keys() and any(_wide(one) for one in image.told)
@@ -85,9 +85,13 @@ def verdict_of_file(
 
 def _front_end(
     image: Image, target: Target, given: Mapping[str, int | str], form: str | None
-) -> Iterator[ListedItem]:  # fmt: skip
-    """What is told of a text for another front-end than the named engine has."""
-    if image.told and (facts := front_end_facts(setup_for(image.told[0], target, given), form)):
+) -> Iterator[ListedItem | InputError]:  # fmt: skip
+    """What is told of a text that the named engine reads otherwise, or that is for another front-end than it has."""
+    if not image.told or not given:
+        return
+    setup = setup_for(image.told[0], target, given)
+    yield from (InputError(*problem) for problem in (*misfits(form, setup, image), *unmapped(form, setup, image)))
+    if facts := front_end_facts(setup, form):
         yield ListedItem("form", image.told[0].span, facts, counted=False)
 
 
@@ -198,10 +202,13 @@ def _define(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def image_of_file(source: Source, dims: int | None = None, width: int = 32) -> Image:
-    """The descriptors of a file: in the form that its first line names, else a job file. Raises InputError."""
+def image_of_file(source: Source, dims: int | None = None, engine: Setup | None = None) -> Image:
+    """The descriptors of a file for an engine, where one is named: in the form that its first line names, else a job
+    file. Raises InputError.
+    """
+    width, fetch = (engine.backend.address_width, engine.fetch_said) if engine is not None else (32, 0)
     if form_of(source.text) is not None:
-        return read_image(source.text, source, 0, width)
+        return read_image(source.text, source, 0, width, fetch)
     return image_of(read_jobs(source.text, dims, source=source, width=width))
 
 

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import gcd
 
 from dmaverify.machines.idma.engine import AXI, INIT, NO_ADDRESS, OBI, Backend, Request
@@ -327,6 +328,21 @@ def cycles_apart(
     return law.answered[-1] + 1
 
 
+def _behind(first: Request, number: int, count: int) -> Request:
+    """`count` bytes so many transfers behind the first one."""
+    return replace(first, src=first.src + number * first.length, dst=first.dst + number * first.length, length=count)
+
+
+@lru_cache(maxsize=256)
+def _period(backend: Backend, first: Request, whole: int) -> int:
+    """After how many of `whole` transfers, each behind the one before, their beats are the same again; whatever is in
+    flight and buffered meanwhile.
+    """
+    page = 1 << backend.page_bits
+    once = (_behind(first, n, first.length) for n in range(min(whole, page // gcd(first.length, page))))
+    return smallest_period([_shape(legalize(backend, one), backend.word) for one in once])
+
+
 def copied_apart(
     backend: Backend, memory: MemorySystem, protocols: tuple[int, int], copy: tuple[int, int, int], size: int, *,
     coupled: bool = False,
@@ -338,13 +354,12 @@ def copied_apart(
     law = Apart(backend, memory, protocols)
     src, dst, total = copy
     whole, rest = divmod(total, size)
+    first = Request(src, dst, size, *protocols, decouple_rw=not coupled)
 
     def part(number: int, count: int) -> Request:
-        return Request(src + number * size, dst + number * size, count, *protocols, decouple_rw=not coupled)
+        return _behind(first, number, count)
 
-    once = (law.page + 1) // gcd(size, law.page + 1)
-    shapes = [_shape(legalize(backend, part(n, size)), law.word) for n in range(min(whole, once))]
-    period = smallest_period(shapes)
+    period = _period(replace(backend, ax_in_flight=1, buffer_depth=1, system_depth=1), first, whole)
     seen: dict[tuple[object, ...], tuple[int, int]] = {}
     number = added = 0
     while number + period <= whole:

@@ -4,7 +4,7 @@ Knows: the memory order of each fetch width, flags, chains. Does not know: regis
 Law: `read(write(chain)) == chain`; whatever is wrong with a chain (a cycle, a clobbered descriptor) is a fact for the
 rules of scope `chain`, not an error of reading, as long as every descriptor that is reached is in the image.
 
-    fetch = 256             bits of the fetch bus: 64, 128 or 256
+    fetch = 256             bits of the fetch bus: 64, 128 or 256; left out, it is the engine's, where that is said
     head  = 0x8000          what is written to register 0
     0x8000: 00030000 00000000 00010000 00000000 ffffffff ffffffff 00000400 0000000a     32-bit words, little-endian
 
@@ -167,13 +167,14 @@ class Ranges:
 @dataclass(frozen=True)
 class _Chain:
     """The descriptors of all heads; `again` is where chains come back to; `torn` which descriptors lead to none.
-    Software waits in front of those in `waits`.
+    Software waits in front of those in `waits`; a move is `promised` what its source held before the first launch.
     """
 
     words: tuple[DescriptorWords, ...]
     again: frozenset[int]
     torn: frozenset[int]
     waits: tuple[int, ...]
+    promised: bool
 
     @cached_property
     def _near(self) -> Neighbours:
@@ -181,7 +182,8 @@ class _Chain:
 
     def values(self, number: int) -> dict[str, int]:
         """The ports of one descriptor. What is launched behind a wait finds it complete; what is complete before it is
-        launched has written its destinations, and reads no more.
+        launched has written its destinations, and reads no more: its mark is then data like any other, but not what a
+        source held before.
         """
         word = self.words[number]
         again, ends = word.place in self.again, number not in self.torn
@@ -190,14 +192,18 @@ class _Chain:
             return found
         begin = max((at for at in self.waits if at <= number), default=0)
         end = min((at for at in self.waits if at > number), default=len(self.words))
-        near = replace(Neighbours.of(self.words[:end]), sources=Neighbours.of(self.words[begin:end]).sources)
+        read = self.words[begin:] if self.promised else self.words[begin:end]
+        near = replace(Neighbours.of(self.words[:end]), sources=Neighbours.of(read).sources)
         return link_values(word, replace(near, places=self._near.places), again=again, ends=ends)
 
 
-def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
+def read(
+    text: str, source: Source, offset: int, begins: int = 0, fetch: int = 0, *, promised: bool = False
+) -> Image:  # fmt: skip
     """The chain of an image, in order, with a fact for each of its descriptors. Raises InputError.
 
-    `begins` is where the text of the form begins in `source`; `offset` is where the image does.
+    `begins` is where the text of the form begins in `source`; `offset` is where the image does. `fetch` is the width of
+    the engine's bus, where somebody says it; `promised`: a move is promised of the text.
     """
     lines = list(lines_of(source, offset, text))
     settings: dict[str, int] = {}
@@ -220,9 +226,14 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
             _place_words(line, memory)
     if not any(word == "head" for word, _, _ in starts):
         raise InputError("the head of the chain is missing", lines[-1].span if lines else None, "head = 0x8000")
-    fetch = settings.get("fetch", 256)
+    fetch = settings.get("fetch", fetch)
+    if "fetch" not in settings and not fetch:
+        first = next(line for word, _, line in starts if word == "head")
+        first.refuse(
+            "the width of the fetch bus is missing", "fetch = 64, 128 or 256: the order of the words depends on it"
+        )
     layout_of(fetch)
-    chain = _launched(starts, memory, fetch)
+    chain = replace(_launched(starts, memory, fetch), promised=promised)
     told = []
     for one in chain.words:
         cells = [memory[one.place + 4 * i] for i in range(SIZE // 4)]
@@ -267,7 +278,7 @@ def _launched(starts: Sequence[tuple[str, int, Line]], memory: Mapping[int, _Cel
         words += own.words
         again += [own.again] if own.again is not None else []
         open_ends += [] if own.ends else [len(words) - 1]
-    return _Chain(tuple(words), frozenset(again), frozenset(open_ends), tuple(waits))
+    return _Chain(tuple(words), frozenset(again), frozenset(open_ends), tuple(waits), promised=False)
 
 
 _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]{1,8}")

@@ -6,12 +6,13 @@ Law: a descriptor and the sequencers made of it have the same 1D transfers, in t
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import desc64, inst64, registers
 from dmaverify.machines.idma.engine import FLAGS, INIT, Request, protocol_named
-from dmaverify.machines.idma.front_ends import NAMES, PAPER, form_of, front_end_facts
+from dmaverify.machines.idma.front_ends import NAMES, PAPER, form_of, front_end_facts, misfits
 from dmaverify.machines.idma.jobs import MOST_DIMS, Job, image_of, read_jobs, request_options, write_jobs
 from dmaverify.machines.idma.midends import Event, event_facts
 from dmaverify.machines.idma.nd import Descriptor, Dim, placed, signed
@@ -31,18 +32,21 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
 
 
-def read_image(text: str, source: Source | None = None, offset: int = 0, width: int = 32) -> Image:
-    """The descriptors of a text in any form; `width` is that of the engine's addresses. Raises InputError with the
-    place.
+def read_image(
+    text: str, source: Source | None = None, offset: int = 0, width: int = 32, fetch: int = 0, *, promised: bool = False
+) -> Image:  # fmt: skip
+    """The descriptors of a text in any form; `width` is that of the engine's addresses, `fetch` that of the bus over
+    which it fetches descriptors, where that is said; `promised`: a move is promised of the text. Raises InputError with
+    the place.
     """
     try:
-        return _read_image(text, source, offset, width)
+        return _read_image(text, source, offset, width, fetch, promised)
     except InputError as error:
         first = next(iter(lines_of(source or Source("<image>", text), offset, text)), None)
         raise InputError(error.message, error.span or (first.span if first else None), error.hint) from None
 
 
-def _read_image(text: str, source: Source | None, offset: int, width: int) -> Image:
+def _read_image(text: str, source: Source | None, offset: int, width: int, fetch: int, promised: bool) -> Image:
     origin = source or Source("<image>", text)
     form = form_of(text)
     first = next(iter(lines_of(origin, offset, text)), None)
@@ -56,7 +60,7 @@ def _read_image(text: str, source: Source | None, offset: int, width: int) -> Im
     if form in registers.MAPS:
         return registers.read(registers.MAPS[form], body, origin, body_at, offset)
     if form == "desc64":
-        return desc64.read(body, origin, body_at, offset)
+        return desc64.read(body, origin, body_at, offset, fetch, promised=promised)
     if form == "inst64":
         return inst64.read(body, origin, body_at, offset)
     if form in ("nd", "rt3d"):
@@ -276,8 +280,9 @@ def read_commands(
         line = next(iter(lines_of(source, offset, text)), None)
         word, span = line.words[0] if line else ("", None)
         raise InputError(f"`{word}` is no form of commands", span, f"the first line names one of {', '.join(NAMES)}")
-    width = setup_of(target, written).backend.address_width
-    image = read_image(text, source, offset, width)
+    engine = setup_of(target, written)
+    width = engine.backend.address_width
+    image = read_image(text, source, offset, width, engine.fetch_said, promised=True)
     channels = {one.channel for one in image.told}
     first, each = _asked(image)
     first |= {name: written[name] for name in first if name in written and agree(name, first[name], written[name])}
@@ -292,7 +297,7 @@ def read_commands(
     setup = setup_of(target, {**first, **written})
     problems += [
         *image.problems,
-        *_narrow(form_of(text), setup, image),
+        *misfits(form_of(text), setup, image),
         *filling(setup, image),
         *unmapped(form_of(text), setup, image),
     ]
@@ -312,7 +317,7 @@ def read_commands(
     periods = period_facts(image, setup) if image.periods else ()
     form = Form(
         text, tuple(one.words for one in moved), form_of(text) == "desc64", tuple(written.items()),
-        tuple(own for one, own in zip(image.told, each, strict=False) if one.descriptor.bytes),
+        tuple(own for one, own in zip(image.told, each, strict=False) if one.descriptor.bytes), _launched(image, setup),
     )  # fmt: skip
     return Formed(
         tuple(given_of(one, width, unit_bits, setup.pattern) for one in moved),
@@ -343,26 +348,22 @@ def _asked(image: Image) -> tuple[dict[str, int | str], tuple[tuple[tuple[str, i
     return {name: value for name, value in first.items() if name not in differ}, tuple(each)
 
 
+def _launched(image: Image, setup: Setup) -> tuple[tuple[int, int], ...]:
+    """The round and the lane of each descriptor that moves something; none where one lane has all of them in one round.
+    Periodic ones, and those whose channel an arbiter chooses, have lanes of their own.
+    """
+    apart = bool(image.periods) or setup.arbitration != "software"
+    found = tuple(
+        (bisect_right(image.waits, number), number if apart else one.channel)
+        for number, one in enumerate(image.told) if one.descriptor.bytes
+    )  # fmt: skip
+    return found if len(set(found)) > 1 else ()
+
+
 def _at(told: ToldDescriptor) -> Span | None:
     """The word that makes a descriptor move nothing."""
     word = told.word("length") if told.descriptor.request.length == 0 else told.word("reps0")
     return word.span if word is not None else told.span
-
-
-def _narrow(form: str | None, setup: Setup, image: Image) -> list[tuple[str, Span | None, str]]:
-    """Registers of 32 bits on an engine with longer addresses: the high bits have no register."""
-    width = setup.backend.address_width
-    if form == "desc64" and setup.fetch_given and image.fetch != setup.fetch_width:
-        return [(
-            f"the image is laid out for a fetch bus of {image.fetch} bits, the engine has {setup.fetch_width}",
-            image.told[0].span, "the order of the words depends on it",
-        )]  # fmt: skip
-    if form not in registers.MAPS or registers.MAPS[form].width >= width:
-        return []
-    return [(
-        f"{form} has addresses of {registers.MAPS[form].width} bits, the engine {width}", image.told[0].span,
-        "use a map of 64 bits, or say address_width = 32",
-    )]  # fmt: skip
 
 
 def _wrong(told: ToldDescriptor) -> tuple[str, str]:

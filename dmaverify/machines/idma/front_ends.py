@@ -1,4 +1,4 @@
-"""The form of a text by its first line, and the front-end that it is for.
+"""The form of a text by its first line, the front-end that it is for, and whether an engine reads it as it is written.
 
 Knows: the names of all forms, the paper's names of front-ends. Does not know: how a form is read, plan files.
 Law: a text that names no form has none, and requests and job files are for any front-end.
@@ -12,8 +12,12 @@ Source: iDMA paper, 2.1 and Table 1.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from dmaverify.errors import Span
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.setup import Setup
+from dmaverify.machines.idma.text import Image
 from dmaverify.targets.modules import Derived
 
 PAPER = {one.paper: name for name, one in registers.MAPS.items()}
@@ -39,3 +43,16 @@ def front_end_facts(setup: Setup, form: str | None) -> list[Derived]:
     if form in (None, "nd", "job") or own == "nd" or form in (own, front_form(setup)):
         return []
     return [Derived("front_end", {"foreign": 1}, f"{form}, the engine has {setup.front_end}")]
+
+
+def misfits(form: str | None, setup: Setup, image: Image) -> Iterator[tuple[str, Span | None, str]]:
+    """What of a text the engine reads otherwise: descriptors for another fetch bus, registers that have no high bits of
+    its addresses.
+    """
+    width, span = setup.backend.address_width, image.told[0].span
+    if form == "desc64" and setup.fetch_given and image.fetch != setup.fetch_width:
+        what = f"the image is laid out for a fetch bus of {image.fetch} bits, the engine has {setup.fetch_width}"
+        yield what, span, "the order of the words depends on it"
+    if form in registers.MAPS and registers.MAPS[form].width < width:
+        what = f"{form} has addresses of {registers.MAPS[form].width} bits, the engine {width}"
+        yield what, span, "use a map of 64 bits, or say address_width = 32"

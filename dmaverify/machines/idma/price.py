@@ -53,6 +53,7 @@ MOST_CYCLES = 1 << 200
 PROFILE = "rtl-0.7.0"
 LATENCY = "iDMA paper, 4.3: one cycle a mid-end; tensor_ND 0; RTL v0.7.0 shows 0 for mp_split and mp_dist too"
 APART = "each has a port and a memory of its own, what back-ends share is not modelled"
+LAUNCHES = "iDMA paper, 2.1 (synchronization by the id last completed)"
 PROGRAMMING = "counted in accesses of the front-end: iDMA paper, 3.5, and the register maps of v0.7.0"
 
 
@@ -112,9 +113,11 @@ def price(transfer: Transfer, target: Target, commands: Sequence[Command]) -> Co
 
 
 def price_on(setup: Setup, commands: Sequence[Command], most: int = MOST_BEATS) -> Cost:
-    """The cost of commands, launched back to back, on one engine; the law of sides that are not coupled is gone
-    through up to `most` beats.
+    """The cost of commands, launched back to back or as the setup says, on one engine; the law of sides that are not
+    coupled is gone through up to `most` beats.
     """
+    if setup.launched:
+        return _in_rounds(setup, commands, most)
     depth = Depth.of(setup.backend, memory_of(setup))
     told = Term("programming", float(programming(setup, commands)), "front-end", _why(setup, commands), PROGRAMMING)
     own = [told, *_lead(setup, commands, depth)]
@@ -123,7 +126,7 @@ def price_on(setup: Setup, commands: Sequence[Command], most: int = MOST_BEATS) 
         own.append(Term("mid-ends", float(setup.shown_stages), "mid-ends", why, LATENCY))
     if setup.region is None:
         terms, law, known = _alone(setup, commands, depth, most)
-        known = known and all(term.source == MEASURED for term in terms[:1])
+        known = known and depth.memory.latency > 0 and all(term.source == MEASURED for term in terms[:1])
     else:
         terms, known = _shared_out(setup, commands, depth), False
         law = max((term.cycles for term in terms), default=0.0)
@@ -138,6 +141,32 @@ def price_on(setup: Setup, commands: Sequence[Command], most: int = MOST_BEATS) 
     every = sorted((*terms, *own), key=lambda term: -term.cycles)
     engine = EngineCost(Engine(), len(commands), cycles)
     return Cost(cycles, tuple(every), known, every[0].name, PROFILE, (engine,))
+
+
+def _in_rounds(setup: Setup, commands: Sequence[Command], most: int) -> Cost:
+    """A lower bound of launches of which software waits for some, or some run side by side: the slowest lane of each
+    round, one round behind the other. What software takes, and lanes take from each other, is not counted.
+    """
+    groups: dict[tuple[int, int], list[int]] = {}
+    for number, place in enumerate(setup.launched):
+        groups.setdefault(place, []).append(number)
+    slowest: dict[int, Cost] = {}
+    for (turn, _), numbers in groups.items():
+        own = replace(setup, launched=(), each=tuple(setup.each[n] for n in numbers) if setup.each else ())
+        lane = price_on(own, [commands[n] for n in numbers], most)
+        if turn not in slowest or lane.cycles > slowest[turn].cycles:
+            slowest[turn] = lane
+    rounds, lanes = len(slowest), len({lane for _, lane in groups})
+    cycles = sum(one.cycles for one in slowest.values())
+    told = [f"{rounds:,} rounds, each behind the last response of the one before"] if rounds > 1 else []
+    told += [f"the slowest of {lanes:,} lanes side by side"] if lanes > 1 else []
+    sums: dict[str, Term] = {"launches": Term("launches", cycles, "software", "; ".join(told), LAUNCHES)}
+    for term in (term for one in slowest.values() for term in one.terms):
+        held = sums.get(term.name)
+        why = f"the sum of {rounds:,} rounds" if rounds > 1 else term.why
+        sums[term.name] = replace(term, cycles=term.cycles + (held.cycles if held else 0), why=why)
+    every = sorted(sums.values(), key=lambda term: -term.cycles)
+    return Cost(cycles, tuple(every), False, every[0].name, PROFILE, (EngineCost(Engine(), len(commands), cycles),))
 
 
 def _alone(setup: Setup, commands: Sequence[Command], depth: Depth, most: int) -> tuple[Sequence[Term], float, bool]:

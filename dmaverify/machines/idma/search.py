@@ -44,7 +44,7 @@ from dmaverify.machines.idma.price import (
     programming,
     totals_of,
 )
-from dmaverify.machines.idma.setup import Setup, setup_of
+from dmaverify.machines.idma.setup import Setup, setup_of, setup_of_commands
 from dmaverify.program.command import Command, Entry, GivenCommand, Loop, Sequencer
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
@@ -272,7 +272,7 @@ def _proved(
     written = program_of_transfer(original, bits, target)
     before = None
     if isinstance(written, tuple) and written:
-        price = price_on(setup, written)
+        price = price_on(setup_of_commands(target, original), written)
         before = Before(price.cycles, price, written, max(c.packet * c.unit_bits // 8 for c in written))
     return Synthesis(
         plan, target, axes, cost.profile, commands, cost, cost.cycles, bound, lawful and cost.cycles <= bound,

@@ -52,7 +52,8 @@ KNOWN = ("preset", "on_error", "channel", "pattern", "value", *ENGINE, *FLAGS, "
 @dataclass(frozen=True, slots=True)
 class Setup:
     """An engine and the options of its requests. `dims` counts the 1D transfer as one; `request` has no addresses.
-    `each` are the requests of single commands of a text, where they ask for their own bursts.
+    `each` are the requests of single commands of a text, where they ask for their own bursts; `launched` their rounds
+    and lanes, as a form has them.
     """
 
     backend: Backend
@@ -84,11 +85,17 @@ class Setup:
     events: int = 0  # of a real-time mid-end; 0 where nothing says how many
     error_handler: bool = True  # where the engine can have one: AXI to AXI without compute
     each: tuple[Request, ...] = ()
+    launched: tuple[tuple[int, int], ...] = ()
 
     @property
     def outer(self) -> int:
         """Loops that the mid-end has around a 1D transfer."""
         return self.dims - 1
+
+    @property
+    def fetch_said(self) -> int:
+        """The width of the fetch bus where somebody says it, else 0."""
+        return self.fetch_width if self.fetch_given else 0
 
     @property
     def stages(self) -> int:
@@ -253,9 +260,9 @@ def setup_of_commands(target: Target, transfer: Transfer, more: Mapping[str, int
     InputError.
     """
     options = {**dict(transfer.options), **(more or {})}
-    each = transfer.form.each if transfer.form is not None else ()
-    requests = tuple(setup_of(target, {**dict(own), **options}).request for own in each)
-    return replace(setup_of(target, options), each=requests)
+    form = transfer.form
+    requests = tuple(setup_of(target, {**dict(own), **options}).request for own in (form.each if form else ()))
+    return replace(setup_of(target, options), each=requests, launched=form.launched if form else ())
 
 
 def _midends(full: Mapping[str, Any], given: Mapping[str, int | str]) -> tuple[tuple[str, ...], int]:

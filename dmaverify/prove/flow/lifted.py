@@ -71,26 +71,35 @@ def near(events: Sequence[Copy | Use], world: World, ordered: Collection[str]) -
     bytes. What one of the pipes `ordered` does with itself is left out.
     """
     by_memory: dict[tuple[str, str], dict[tuple[float, float, bool, str], set[int]]] = {}
+    own: dict[int, set[tuple[tuple[str, str], tuple[float, float, bool, str]]]] = {}
     for event in events:
         for touch in event.touches:
             low, end = ends_of(touch, world)
             alike = -inf if low is None else low, inf if end is None else end, touch.writes, event.pipe
             by_memory.setdefault(touch.place.memory, {}).setdefault(alike, set()).add(event.number)
-    found: dict[int, set[int]] = {}
-    for members in by_memory.values():
+            own.setdefault(event.number, set()).add((touch.place.memory, alike))
+    meets: dict[tuple[tuple[str, str], tuple[float, float, bool, str]], list[set[int]]] = {}
+    for memory, members in by_memory.items():
         open_: list[tuple[float, float, bool, str]] = []
         for this in sorted(members):
             open_ = [other for other in open_ if other[1] > this[0]]
             for other in (*open_, this):
                 if (this[2] or other[2]) and not (this[3] == other[3] and this[3] in ordered):
                     for one, its in ((this, other), (other, this)):
-                        for number in members[one]:
-                            found.setdefault(number, set()).update(members[its])
+                        meets.setdefault((memory, one), []).append(members[its])
             open_.append(this)
+    together: dict[frozenset[object], frozenset[int]] = {}  # those of accesses that lie alike are one set
+    found: dict[int, frozenset[int]] = {}
+    for number, keys in own.items():
+        key = frozenset(keys)
+        if key not in together:
+            together[key] = frozenset().union(*(others for one in keys for others in meets.get(one, ())))
+        if together[key]:
+            found[number] = together[key]
     for event in events:
         if _at_once(event) and any(touch.writes for touch in event.touches):
-            found.setdefault(event.number, set()).add(event.number)
-    return {number: frozenset(others) for number, others in found.items()}
+            found[event.number] = found.get(event.number, frozenset()) | {event.number}
+    return found
 
 
 def _at_once(event: Copy | Use) -> bool:
