@@ -730,3 +730,22 @@ def test_the_scalar_unit_waits_for_the_load_of_a_tile(at: str) -> None:
 
 def test_the_claim_of_a_kernel_on_tiles_names_its_moves() -> None:
     assert check(moved() + FLAGS + STORED).claim == "every element of 2 tile moves, for all values and iterations"
+
+
+@pytest.mark.parametrize(
+    ("work", "ins", "kinds"),
+    [
+        ("tadd", "%t, %x", [VEC, VEC]),
+        ("tadd", "%x, %t", [VEC, VEC]),
+        ("tadds", "%x, %f", [VEC, "f32"]),
+        ("tmov", "%x", [VEC]),
+        ("", "", []),  # it is stored as it is
+    ],
+)
+def test_a_tile_that_a_caller_gives_is_open_whatever_takes_it(work: str, ins: str, kinds: list[str]) -> None:
+    """It is a tile, not a scalar, and which bytes it has is the caller's."""
+    made = f"  pto.{work} ins({ins} : {', '.join(kinds)}) outs(%u : {VEC})\n" if work else ""
+    body = moved() + tile("u") + made + op("tstore", "%u" if work else "%x", "%pb")
+    (verdict,) = check_text(Source("k.mlir", text(body).text.replace("%on: i1)", f"%on: i1, %x: {VEC})")))
+    assert (verdict.status, errors(verdict)) == (Status.UNKNOWN, [])
+    assert any("not known" in finding.message for finding in verdict.findings)

@@ -42,7 +42,7 @@ class TileMeaning(TileOperands):
         given |= dict.fromkeys(stmt.scalars)
         lost = next((o for o in stmt.outs if not isinstance(given[o.name], (TileValue, TensorPart))), None)
         moved = [o for o in stmt.ins if isinstance(given[o.name], (TileValue, TensorPart))]
-        lost = lost or next((o for o in stmt.ins if _no_tile(given[o.name]) and o.name not in stmt.scalars), None)
+        lost = lost or next((o for o in stmt.ins if o not in moved and o.name not in stmt.scalars), None)
         if lost is not None:
             why = self.because(lost)
             hint = "make it by pto.alloc_tile, with its type and, where the text knows it, its address"
@@ -301,8 +301,3 @@ class TileMeaning(TileOperands):
             self.values[stmt.source.name] = source
         else:
             super()._castptr(stmt)
-
-
-def _no_tile(value: Value) -> bool:
-    """Whether an operand is nothing that is known, or a pointer, of which it is not known what is read."""
-    return value is None or isinstance(value, Place)

@@ -47,9 +47,8 @@ class TileOperands(TilePlaces):
             found = []
             for one in side:
                 tile = given[one.name]
-                known = isinstance(tile, TileValue)
                 called = tile.kind.dtype if isinstance(tile, TileValue) else stmt.scalars.get(one.name, "")
-                found.append(TypedOperand(TILE if known else SCALAR, one.name, called))
+                found.append(TypedOperand(SCALAR if one.name in stmt.scalars else TILE, one.name, called))
             sides.append(tuple(found))
         memories = "+".join(sorted({tile.kind.loc for tile in given.values() if isinstance(tile, TileValue)}))
         self.typed(TypedUse(stmt.name, sides[0], sides[1], memories), stmt.span)
