@@ -19,7 +19,7 @@ WRITTEN ?= --count 100000
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
-	@echo "make test       the whole test suite, offline, about eight minutes on two cores"
+	@echo "make test       the whole test suite, offline, four to eight minutes on two cores"
 	@echo "make slow       the longest enumerations, left out of make test"
 	@echo "make docs       the documentation as a site in docs/_build/html, offline"
 	@echo "make lint       ruff and mypy --strict"

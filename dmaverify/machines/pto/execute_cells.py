@@ -18,14 +18,14 @@ from dmaverify.execute.address import strided
 from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto.running import MOST_MOVED
 from dmaverify.machines.pto.tiles import TileType, TileWork
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, replace
 
 PRODUCTS = ("pto.tmatmul", "pto.tgemv")
 
 
 @dataclass(frozen=True)
 class CellTile:
-    """A tile: who owns its cells, where it begins, how many rows and columns are valid."""
+    """A tile: who owns its cells, where it begins, how many rows and columns are valid, elements from row to row."""
 
     owner: int
     place: str
@@ -33,6 +33,7 @@ class CellTile:
     kind: TileType
     rows: int
     cols: int
+    pitch: int
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,20 @@ class ElementView:
             raise Beyond(f"a part of a tensor of {' x '.join(f'{size:,}' for size in self.shape)} elements")
         steps = [(size, stride * self.item) for size, stride in zip(self.shape, self.strides, strict=True)]
         return strided(self.at, steps).reshape(self.shape)
+
+
+def reshaped(tile: CellTile, kind: TileType | None) -> CellTile:
+    """The same bytes of the same owner in other rows and columns."""
+    own = tile.kind
+    if tile.pitch != own.cols:
+        raise Beyond("a part of a tile in another shape")
+    if kind is None or kind.v_row is None or kind.v_col is None:
+        raise Beyond("a tile reshaped to a valid region that is not told")
+    shapes = [(one.rows, one.cols, one.bits, one.box, one.column_major) for one in (own, kind)]
+    boxes = own.boxed != kind.boxed or (own.boxed and shapes[0] != shapes[1])
+    if (own.loc, own.bytes) != (kind.loc, kind.bytes) or boxes:
+        raise Beyond("a tile reshaped to one of another memory, size or layout")
+    return replace(tile, kind=kind, rows=kind.v_row, cols=kind.v_col, pitch=kind.cols)
 
 
 def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:

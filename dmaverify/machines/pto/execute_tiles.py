@@ -20,7 +20,7 @@ from dmaverify.execute.address import ends_of, strided
 from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.execute_cells import PRODUCTS, CellTile, ElementView, bit_cells, told
+from dmaverify.machines.pto.execute_cells import PRODUCTS, CellTile, ElementView, bit_cells, reshaped, told
 from dmaverify.machines.pto.execute_order import RunOrder
 from dmaverify.machines.pto.running import UNKNOWN, WRITTEN, Memory, Over, RunEvent
 from dmaverify.machines.pto.tiles import (
@@ -32,7 +32,7 @@ from dmaverify.machines.pto.tiles import (
     TensorView,
     TileElement,
     TileOp,
-    TileType,
+    TilePart,
     TileWork,
     ValidShape,
     tile_work,
@@ -75,7 +75,9 @@ class TileRun(RunOrder):
             case HandedTile():
                 self._handed(stmt)
             case ReshapedTile():
-                self.values[stmt.result] = self._reshaped(self._tile(stmt.source), stmt.type)
+                self.values[stmt.result] = self._fitting(reshaped(self._tile(stmt.source), stmt.type))
+            case TilePart():
+                self.values[stmt.result] = self._part_of(self._tile(stmt.source), stmt)
             case TileElement():
                 self._one_element(self._tile(stmt.tile), self._int(stmt.offset), writes=stmt.writes)
             case Reserved():
@@ -135,7 +137,7 @@ class TileRun(RunOrder):
                 self.run.memory[place] = Memory.fresh(MOST_CELL_BYTES)
             if at % self.most["ub_line_bytes"]:
                 self._finds("form")
-        tile = self._fitting(CellTile(owner, place, at, kind, sizes[0], sizes[1]))
+        tile = self._fitting(CellTile(owner, place, at, kind, sizes[0], sizes[1], kind.cols))
         if stmt.given:
             self._write(tile, self._cells(tile, 0, 0, tile.rows, tile.cols))
             self.popped.setdefault(stmt.given[-3:], []).append(tile)
@@ -157,8 +159,8 @@ class TileRun(RunOrder):
 
     def _one_element(self, tile: CellTile, number: int, *, writes: bool) -> None:
         """Read or written by the scalar unit, by its number in memory."""
-        if tile.kind.boxed:
-            raise Beyond("an element of a tile in boxes")
+        if tile.kind.boxed or tile.pitch != tile.kind.cols:
+            raise Beyond("an element of a tile in boxes, or of a part of one")
         if not 0 <= number < tile.kind.rows * tile.kind.cols:
             self._finds("bounds")
             raise Over
@@ -171,16 +173,27 @@ class TileRun(RunOrder):
         sides: list[dict[str, np.ndarray]] = [{tile.place: distinct(cells)}, {}]
         self._happened(RunEvent("S", sides[int(writes)], sides[int(not writes)]))
 
-    def _reshaped(self, tile: CellTile, kind: TileType | None) -> CellTile:
-        """The same bytes of the same owner in other rows and columns."""
-        own = tile.kind
-        if kind is None or kind.v_row is None or kind.v_col is None:
-            raise Beyond("a tile reshaped to a valid region that is not told")
-        shapes = [(one.rows, one.cols, one.bits, one.box, one.column_major) for one in (own, kind)]
-        boxes = own.boxed != kind.boxed or (own.boxed and shapes[0] != shapes[1])
-        if (own.loc, own.bytes) != (kind.loc, kind.bytes) or boxes:
-            raise Beyond("a tile reshaped to one of another memory, size or layout")
-        return self._fitting(replace(tile, kind=kind, rows=kind.v_row, cols=kind.v_col))
+    def _part_of(self, tile: CellTile, stmt: TilePart) -> CellTile:
+        """Cells of the same owner, in rows as far apart as those of the tile."""
+        own, kind = tile.kind, stmt.type
+        if kind is None or stmt.sizes != (kind.rows, kind.cols):
+            raise Beyond("a part of a tile of a type that is not told")
+        straight = own.cols == kind.cols == 1 or not (kind.column_major or own.column_major)
+        if not straight or (own.loc, own.bits, own.boxed, kind.boxed) != (kind.loc, kind.bits, False, False):
+            raise Beyond("a part of a tile in boxes or columns")
+        row, col = (self._int(one) for one in stmt.offsets)
+        stated = zip((kind.v_row, kind.v_col), stmt.valid or (None, None), strict=True)
+        rows, cols = (self._int(one) if n is None and one is not None else n for n, one in stated)
+        if rows is None or cols is None:
+            raise Beyond("a part of a tile whose valid region is not told")
+        if min(row, col) < 0 or row + kind.rows > own.rows or col + kind.cols > own.cols:
+            self._finds("bounds")
+            raise Over
+        item = own.bits // 8
+        begins = (row * tile.pitch + col) * item
+        if begins % self.most["ub_line_bytes"]:
+            raise Beyond("a part of a tile that begins inside of a block")
+        return self._fitting(replace(tile, at=tile.at + begins, kind=kind, rows=rows, cols=cols, pitch=tile.pitch))
 
     def _fitting(self, tile: CellTile) -> CellTile:
         if not (0 <= tile.rows <= tile.kind.rows and 0 <= tile.cols <= tile.kind.cols):
@@ -207,7 +220,7 @@ class TileRun(RunOrder):
             self._finds("bounds")
             raise Over
         item = max(1, kind.bits // 8)
-        down, across = (item, kind.rows * item) if kind.column_major and not kind.boxed else (kind.cols * item, item)
+        down, across = (item, kind.rows * item) if kind.column_major and not kind.boxed else (tile.pitch * item, item)
         first, steps = tile.at + row * down + col * across, ((rows, down), (cols, across), (item, 1))
         if rows and cols and not self._within(tile.place, *ends_of(first, steps)):
             raise Over

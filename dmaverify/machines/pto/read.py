@@ -37,7 +37,8 @@ from dmaverify.machines.pto.ops import (
     deep,
 )
 from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
-from dmaverify.machines.pto.tiles import QUIET, TileOp, TileReader, is_tile_op
+from dmaverify.machines.pto.tile_reader import TileReader
+from dmaverify.machines.pto.tiles import QUIET, TileOp, is_tile_op
 from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
 from dmaverify.targets.table import suggestion
@@ -66,9 +67,8 @@ _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
 
 def _moves(name: str) -> bool:
     """Whether an operation moves data between memories."""
-    return name.startswith("pto.") and (
-        any(w in name for w in ("mte_", "copy_", "dma_")) or _TILE.fullmatch(name) is not None
-    )
+    named = any(word in name for word in ("mte_", "copy_", "dma_"))
+    return name.startswith("pto.") and (named or _TILE.fullmatch(name) is not None)
 
 
 def _cube_tile(op: Op) -> bool:
@@ -393,6 +393,7 @@ _NAMES = {
     "_memory_barrier": "pto.mem_bar",
     "element": "pto.tgetval pto.tsetval",
     "reshaped": "pto.treshape",
+    "tile_part": "pto.subview",
     "reserved": "pto.reserve_buffer",
     "_printed": "pto.tprint",
 }

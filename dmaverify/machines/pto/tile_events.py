@@ -291,13 +291,18 @@ class TileMeaning(TileOperands):
     def pointer_of(self, operand: Operand) -> Value:
         """A pointer, or where a tile begins that has an address."""
         value = self.value(operand)
-        return value.place if isinstance(value, TileValue) and value.addressed else value
+        return _begin(value) if isinstance(value, TileValue) and value.addressed else value
 
     def _castptr(self, stmt: CastPtr) -> None:
         source = self.values.get(stmt.source.name)
         if isinstance(source, TileValue) and source.addressed:
-            self.values[stmt.source.name] = source.place
+            self.values[stmt.source.name] = _begin(source)
             super()._castptr(stmt)
             self.values[stmt.source.name] = source
         else:
             super()._castptr(stmt)
+
+
+def _begin(tile: TileValue) -> Place:
+    """Where the first element of a tile lies."""
+    return replace(tile.place, address=tile.place.address + tile.first * (tile.kind.bits // 8))

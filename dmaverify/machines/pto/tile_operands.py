@@ -107,7 +107,7 @@ class TileOperands(TilePlaces):
 
     def _tileelement(self, stmt: TileElement) -> list[Use] | None:
         tile, offset = self.value(stmt.tile), self.number_of(stmt.offset, "the number of an element")
-        if not isinstance(tile, TileValue) or tile.kind.boxed or offset is None:
+        if not isinstance(tile, TileValue) or tile.kind.boxed or tile.pitch != tile.kind.cols or offset is None:
             said = f"{stmt.name}: the tile, or which element of it, is not known"
             self.remark("unresolved", said, stmt.tile.span)
             return None

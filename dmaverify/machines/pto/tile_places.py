@@ -22,8 +22,10 @@ from dmaverify.machines.pto.tiles import (
     Reserved,
     ReshapedTile,
     TensorView,
+    TilePart,
     TileType,
     ValidShape,
+    keeps_rows,
 )
 from dmaverify.machines.pto.values import TensorPart, TileValue
 from dmaverify.program.instructions import CopyTouch, Event, Loose, NumberNeed, Place, Use
@@ -68,7 +70,8 @@ class TilePlaces(Carried):
             self.reasons[stmt.result] = "its valid region or its address is not known"
             return None
         inside = tuple(self.around)
-        tile = TileValue(place, kind, sizes[0], sizes[1], stmt.result, stmt.address is not None, stmt, inside)
+        known = (place, kind, sizes[0], sizes[1], kind.cols)
+        tile = TileValue(*known, stmt.result, stmt.address is not None, stmt, inside)
         self.values[stmt.result] = tile
         self._has_room(stmt, kind)
         if tile.addressed:
@@ -155,6 +158,9 @@ class TilePlaces(Carried):
         if not isinstance(tile, TileValue) or kind is None or kind.v_row is None or kind.v_col is None:
             self.reasons[stmt.result] = "the tile or the valid region that it is made of is not known"
             return
+        if tile.whole is not None:
+            self.reasons[stmt.result] = "how a part of a tile lies in another shape is not followed"
+            return
         alike = len({(k.rows, k.cols, k.bits, k.box, k.column_major) for k in (kind, tile.kind)}) == 1
         if (kind.loc, kind.bytes) != (tile.kind.loc, tile.kind.bytes) or kind.boxed != tile.kind.boxed:
             self.reasons[stmt.result] = "it is made of a tile in another memory, of another size or layout"
@@ -167,9 +173,46 @@ class TilePlaces(Carried):
         if tile.addressed:
             self.tile_bytes[id(stmt)] = self._own_place(tile)
         place = replace(tile.place, item_bytes=kind.bits // 8)
-        self.values[stmt.result] = TileValue(
-            place, kind, Lin(kind.v_row), Lin(kind.v_col), stmt.result, tile.addressed, stmt, tuple(self.around)
-        )
+        known = (place, kind, Lin(kind.v_row), Lin(kind.v_col), kind.cols)
+        self.values[stmt.result] = TileValue(*known, stmt.result, tile.addressed, stmt, tuple(self.around))
+
+    def _tilepart(self, stmt: TilePart) -> None:
+        """A part of the rows of a tile, which stay as far apart as they are; in boxes and columns it is not known."""
+        tile, kind = self.value(stmt.source), stmt.type
+        self.values[stmt.result] = None
+        if not isinstance(tile, TileValue) or kind is None:
+            self.reasons[stmt.result] = "the tile that it is a part of, or its type, is not known"
+            return
+        row, col = (self.number_of(one, "an offset of the part") for one in stmt.offsets)
+        given = [None if one is None else Lin(one) for one in (kind.v_row, kind.v_col)]
+        if None in given and stmt.valid:
+            given = [
+                self.number_of(o, "a valid region") if n is None else n for n, o in zip(given, stmt.valid, strict=True)
+            ]
+        rows, cols = given
+        if row is None or col is None or rows is None or cols is None:
+            self.reasons[stmt.result] = "where it begins, or how many of its rows and columns are valid, is not known"
+            return
+        if (kind.rows, kind.cols) != stmt.sizes or not keeps_rows(kind, tile.kind):
+            self.reasons[stmt.result] = "how a part of a tile in boxes or columns lies is not followed"
+            return
+        for at, size, most, what in (
+            (row, kind.rows, tile.kind.rows, "rows"),
+            (col, kind.cols, tile.kind.cols, "columns"),
+        ):
+            said = f"the tile `{tile.name}` has {most:,} {what}"
+            self._need(compare("le", -at), stmt, said, at)
+            self._need(compare("le", at + size - most), stmt, said, at + size)
+        for value, most, what in ((rows, kind.rows, "rows"), (cols, kind.cols, "columns")):
+            self._sized(value, most, what, stmt)
+        begins = row * tile.pitch + col
+        if not self.world.decide(compare("eq", self.world.modulo(begins * (kind.bits // 8), block_bytes()))):
+            self.reasons[stmt.result] = f"it may begin inside of a block of {block_bytes()} bytes"
+            return
+        self.values[stmt.result] = replace(
+            tile, kind=kind, rows=rows, cols=cols, name=stmt.result, made=stmt, inside=tuple(self.around),
+            first=tile.first + begins, whole=tile.whole or tile,
+        )  # fmt: skip
 
     def _validshape(self, stmt: ValidShape) -> None:
         tile = self.value(stmt.tile)
@@ -253,7 +296,7 @@ class TilePlaces(Carried):
     def _element(self, tile: TileValue, number: Lin, kind: str) -> CopyTouch:
         """The bytes of one element by its number in memory, and under the name of the tile."""
         item = tile.kind.bits // 8
-        made = CopyTouch(kind, tile.place, number * item, Lin(item), ())
+        made = CopyTouch(kind, tile.place, (tile.first + number) * item, Lin(item), ())
         self.touches_kept.append(made)
         if tile.addressed:
             own = replace(tile.place, space=APART, address=Lin(self._own_place(tile)))
@@ -261,7 +304,8 @@ class TilePlaces(Carried):
         return made
 
     def _own_place(self, tile: TileValue) -> int:
-        """Where the cells of a tile with an address lie as a memory of their own."""
+        """Where the cells of a tile with an address lie as a memory of their own, those of a part in its whole."""
+        tile = tile.whole or tile
         kind = tile.kind
         shape = (kind.rows, kind.cols, kind.box, kind.column_major) if kind.boxed else kind.rows * kind.cols
         alike = (tile.place, shape, kind.bits, kind.boxed)
@@ -313,10 +357,10 @@ class TilePlaces(Carried):
 
     def _in_rows(self, tile: TileValue, region: TileCells, kind: str, place: Place) -> CopyTouch:
         item, shape = max(1, tile.kind.bits // 8), tile.kind
-        down, across = shape.cols * item, item
+        down, across = tile.pitch * item, item
         if shape.column_major and not shape.boxed:
             down, across = item, shape.rows * item
-        offset = region.row * down + region.col * across
+        offset = region.row * down + region.col * across + tile.first * item
         if across == item:
             return CopyTouch(kind, place, offset, region.cols * item, ((region.rows, Lin(down)),))
         return CopyTouch(kind, place, offset, region.rows * item, ((region.cols, Lin(across)),))

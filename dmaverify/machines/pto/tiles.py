@@ -1,8 +1,8 @@
 """Tiles and views of PTO kernels that the assembler lowers, as statements: buffers with a shape, parts of tensors.
 
-Knows: types of tiles, `alloc_tile`, `make_tensor_view`, `partition_view`, operations with `ins(..) outs(..)`.
-Does not know: values, what an operation does to a tile (that is the target's data), order.
-Law: an operation on tiles is read whole, its tiles and numbers in the order of the text, or raises InputError.
+Knows: types of tiles, what each statement names.
+Does not know: texts (`tile_reader`), values, what an operation does to a tile (that is the target's data), order.
+Law: of an operation on tiles every tile and number is kept, in the order of the text.
 
 Source: PTO IR manual (tile buffers, destination-passing style); encodings/pto/target.toml, [tile].
 """
@@ -12,16 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import prod
 
-from dmaverify.errors import InputError, Span
+from dmaverify.errors import Span
 from dmaverify.language.notation import Token
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.buffers import lists_in
-from dmaverify.machines.pto.generic import attributes
 from dmaverify.machines.pto.mlir import Op
-from dmaverify.machines.pto.ops import OTHER, Const, OpaqueOp, Operand, Stmt, ValueType
-from dmaverify.machines.pto.types import SPACES, TokenCursor, bits_of, number_type
+from dmaverify.machines.pto.ops import Operand, Stmt
+from dmaverify.machines.pto.types import bits_of
 from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass, field
 
@@ -103,6 +100,26 @@ class ReshapedTile(Stmt):
     result: str = ""
     source: Operand = field(default=None, compare=False)  # type: ignore[assignment]
     type: TileType | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TilePart(Stmt):
+    """Cells of a tile as a tile: at which row and column they begin, how many of each, and how many of them are valid
+    where the type does not say it.
+    """
+
+    result: str = ""
+    source: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    offsets: tuple[Operand, ...] = ()
+    sizes: tuple[int, ...] = ()
+    valid: tuple[Operand, ...] = ()
+    type: TileType | None = None
+
+
+def keeps_rows(part: TileType, whole: TileType) -> bool:
+    """Whether a part of a tile lies in rows of that tile, each as long as there."""
+    alike = (part.loc, part.bits, part.boxed) == (whole.loc, whole.bits, False) and not whole.boxed
+    return alike and (whole.cols == part.cols == 1 or not (part.column_major or whole.column_major))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,171 +236,9 @@ def tile_type(tokens: Sequence[Token]) -> TileType | None:
     return TileType(loc, rows, cols, v_row, v_col, bits, column, boxed, pads, kind, box)
 
 
-class TileReader:
-    """Operations on tiles and views."""
-
-    types: dict[str, ValueType]
-
-    def alloc(self, op: Op) -> AllocTile | None:
-        """A tile; None where its type is not understood."""
-        kind = tile_type(op.tokens)
-        if kind is None or len(op.results) != 1:
-            return None
-        given: dict[str, Operand] = {}
-        tokens = op.tokens
-        for index, token in enumerate(tokens[:-2]):
-            if token.text in ("addr", "valid_row", "valid_col") and tokens[index + 1].text == "=":
-                value = tokens[index + 2]
-                number = int(value.text) if value.kind == "number" and value.text.isdigit() else None
-                given[token.text] = Operand(value.text if value.kind == "value" else "", op.at(value), number)
-        valid = (given.get("valid_row"), given.get("valid_col"))
-        return AllocTile(op.span, op.results[0], kind, given.get("addr"), valid)
-
-    def alloc_memref(self, op: Op) -> AllocTile | None:
-        """`memref.alloc() : memref<16x16xf16, #pto.address_space<vec>>`: a tile of its last dimension's columns."""
-        text = "".join(t.text for t in op.tokens)
-        found = shaped_memref(text[text.find("memref<") :])
-        if found is None or len(op.results) != 1 or found[2] in ("", "gm"):
-            return None
-        *rows, cols = found[0]
-        count = prod(rows)
-        loc = "vec" if found[2] == "ub" else found[2]
-        kind = TileType(loc, count, cols, count, cols, found[1], boxed=loc != "vec")
-        return AllocTile(op.span, op.results[0], kind)
-
-    def handed(self, op: Op) -> Stmt | None:
-        """`%t = pto.tpop_from_aic {..} -> !pto.tile_buf<..>`: a tile that another core has filled; or one for it, or
-        the slot of one.
-        """
-        kind = tile_type(op.tokens)
-        values = [Operand(t.text, op.at(t)) for t in op.tokens if t.kind == "value"]
-        if not op.results:
-            return HandedTile(op.span, op.name, values[0] if "push" in op.name and values else None)
-        if kind is None or len(op.results) != 1:
-            return None
-        valid = (values[0], values[1]) if len(values) == 2 else (None, None)
-        return AllocTile(op.span, op.results[0], kind, None, valid, op.name)
-
-    def element(self, op: Op) -> list[Stmt]:
-        """`%v = pto.tgetval ins(%tile, %at : ..) outs : f32`, `pto.tsetval ins(%at, %v : ..) outs(%tile : ..)`."""
-        (ins, _), (outs, _) = (_group(op, word) for word in ("ins", "outs"))
-        if op.results and "tile_buf" not in "".join(t.text for t in op.tokens):
-            found = self._loaded(op)
-            return found if isinstance(found, list) else [found]
-        if len(ins) != 2 or len(outs) + len(op.results) != 1:
-            raise InputError(f"{op.name} takes a tile and the number of an element", op.name_span)
-        if outs:
-            return [TileElement(op.span, op.name, outs[0], ins[0], writes=True)]
-        kind = number_type(op.tokens[-1].text)
-        self.types[op.results[0]] = kind
-        read = TileElement(op.span, op.name, ins[0], ins[1])
-        return [read, OpaqueOp(op.span, op.results, (kind,), None, op.name, loaded=True)]
-
-    def _loaded(self, op: Op) -> Stmt | list[Stmt]:
-        """A value that memory gives; the whole reader knows accesses."""
-        raise AssertionError(f"{op.name} without a reader")
-
-    def reshaped(self, op: Op) -> Stmt:
-        """`%b = pto.treshape %a : !pto.tile_buf<..> -> !pto.tile_buf<..>`."""
-        kind, args = tile_type(op.tokens), TokenCursor(op).operands()
-        if kind is None or len(op.results) != 1 or len(args) != 1 or not any(t.kind == "arrow" for t in op.tokens):
-            raise InputError(f"{op.name} makes one tile of another", op.name_span, "%b = pto.treshape %a : A -> B")
-        self.types[op.results[0]] = self.types.get(args[0].name, OTHER)
-        return ReshapedTile(op.span, op.results[0], args[0], kind)
-
-    def reserved(self, op: Op) -> list[Stmt]:
-        """`%b = pto.reserve_buffer {name = .., size = 8192, location = #pto.address_space<vec>, base = 0} -> i32`."""
-        named = attributes(op)
-        base, size = (next((t.text for t in named.get(one, ()) if t.kind == "number"), "") for one in ("base", "size"))
-        kind = ValueType("int", "i32", 32)
-        self.types |= dict.fromkeys(op.results, kind)
-        if not (base.isdigit() and size.isdigit() and len(op.results) == 1):
-            return [OpaqueOp(op.span, op.results, (kind,) * len(op.results))]
-        space = next((SPACES[t.text] for t in named.get("location", ()) if t.text in SPACES), "ub")
-        made = Const(op.span, op.results[0], int(base), kind)
-        return [made, Reserved(op.name_span, space, int(base), int(size))]
-
-    def tensor_view(self, op: Op) -> Stmt:
-        cursor = TokenCursor(op)
-        base = cursor.operand()
-        lists = lists_in(op, op.tokens)
-        shape, strides = lists.get("shape", []), lists.get("strides", [])
-        if len(op.results) != 1 or not shape or len(shape) != len(strides):
-            raise InputError(f"{op.name} takes as many strides as sizes", op.name_span, "shape = [..], strides = [..]")
-        self.types[op.results[0]] = OTHER
-        return TensorView(op.span, op.results[0], base, tuple(shape), tuple(strides), _element(op))
-
-    def part_view(self, op: Op) -> Stmt:
-        cursor = TokenCursor(op)
-        base = cursor.operand()
-        lists = lists_in(op, op.tokens)
-        offsets, sizes = lists.get("offsets", []), lists.get("sizes", [])
-        if len(op.results) != 1 or not sizes or len(sizes) != len(offsets):
-            raise InputError(f"{op.name} takes as many offsets as sizes", op.name_span, "offsets = [..], sizes = [..]")
-        self.types[op.results[0]] = OTHER
-        return PartView(op.span, op.results[0], base, tuple(offsets), tuple(sizes))
-
-    def valid_shape(self, op: Op) -> Stmt:
-        args = TokenCursor(op).operands()
-        if len(args) != 3:
-            raise InputError(f"{op.name} takes a tile, its valid rows and its valid columns", op.name_span)
-        return ValidShape(op.span, args[0], (args[1], args[2]))
-
-    def tile_op(self, op: Op) -> Stmt:
-        """`pto.tadd ins(%a, %b : ..) outs(%c : ..)`."""
-        if op.name not in tile_work():
-            said = f"{op.name}: which elements of its tiles it reads and writes is not known"
-            raise InputError(said, op.name_span, "write it in operations that are known, or check the lowered kernel")
-        (ins, kinds), (outs, made) = (_group(op, word) for word in ("ins", "outs"))
-        if not outs:
-            raise InputError(f"{op.name} names no tile that it writes", op.name_span, "ins(..) outs(..)")
-        beside = [t for t in op.tokens if t.kind == "value" and t.text not in {o.name for o in (*ins, *outs)}]
-        if beside:
-            said = f"{op.name}: what it does with `{beside[0].text}`, outside of ins(..) and outs(..), is not known"
-            raise InputError(said, op.at(beside[0]))
-        plain = {name: kind for name, kind in kinds.items() if _is_number(kind)}
-        shapes = {name: shape for name, kind in (kinds | made).items() if (shape := shaped_memref(kind))}
-        adds = any(t.text == "atomic_add" for t in op.tokens)
-        return TileOp(op.span, op.name, ins, outs, plain, shapes, adds, op.name_span)
-
-
-def _group(op: Op, word: str) -> tuple[tuple[Operand, ...], dict[str, str]]:
-    """The values of `ins(..)` or `outs(..)`, before their types, and the type of each as it is written."""
-    at = next((i for i, t in enumerate(op.tokens) if t.text == word and t.kind == "word"), None)
-    if at is None:
-        return (), {}
-    out: list[Operand] = []
-    kinds = [""]
-    depth, typed = 0, False
-    for token in op.tokens[at + 1 :]:
-        mark = token.text if token.kind == "mark" else ""
-        depth += (mark in ("(", "[", "{", "<")) - (mark in (")", "]", "}", ">"))
-        if depth == 0:
-            break
-        typed = typed or (mark == ":" and depth == 1)
-        if token.kind == "value" and (not typed or depth == 1):  # types stand behind all operands, or behind each
-            out.append(Operand(token.text, op.at(token)))
-        elif typed and depth == 1 and mark == ",":
-            kinds.append("")
-        elif typed and not (mark == ":" and depth == 1):
-            kinds[-1] += token.text
-    named = {o.name: kind for o, kind in zip(out, kinds, strict=False)}
-    return tuple(out), named
-
-
-def _is_number(kind: str) -> bool:
-    return bool(bits_of(kind)) or kind in ("index", "i1")
-
-
 def shaped_memref(text: str) -> tuple[tuple[int, ...], int, str] | None:
     """Sizes, bits of an element and memory of a memref of a static contiguous shape; None for any other type."""
     found = _MEMREF.fullmatch(text)
     if found is None or not bits_of(found[2]) or bits_of(found[2]) % 8:
         return None
     return tuple(int(n) for n in found[1].rstrip("x").split("x")), bits_of(found[2]), found[3]
-
-
-def _element(op: Op) -> str:
-    """The element that the result's type names."""
-    words = [t.text for t in op.tokens if t.kind == "word"]
-    return words[-1].rsplit("x", 1)[-1] if words else ""

@@ -37,16 +37,19 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class TileValue:
-    """A tile: where it begins, its type, how many of its rows and columns are valid."""
+    """A tile: where it begins, its type, how many of its rows and columns are valid, elements from row to row."""
 
     place: Place
     kind: TileType
     rows: Lin
     cols: Lin
+    pitch: int
     name: str = field(default="", compare=False)
     addressed: bool = False
     made: object = field(default=None, compare=False)  # the statement that makes it
     inside: tuple[str, ...] = field(default=(), compare=False)  # counters of the loops around that
+    first: Lin = ZERO  # of its elements among those of the tile that it is a part of
+    whole: TileValue | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

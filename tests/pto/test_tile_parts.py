@@ -1,0 +1,185 @@
+"""Parts of tiles (`pto.subview`): cells of the whole, in rows as far apart as there; drawn kernels and their runs."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from lab.draws import seeds
+
+from dmaverify.errors import Source
+from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.read import read_kernels
+from dmaverify.verdict import Status, Verdict
+
+ROWS, COLS = 8, 32
+HEAD = "// dmaverify: gm %a = 8x32xf32\n// dmaverify: gm %b = 8x32xf32\n"
+HEAD += "func.func @k(%a: !pto.ptr<f32>, %b: !pto.ptr<f32>, %n: index) {\n"
+HEAD += "".join(f"  %c{n} = arith.constant {n} : index\n" for n in range(33))
+HEAD += "  %z = arith.constant 0 : i64\n"
+HEAD += "".join(
+    f"  %{v}v = pto.make_tensor_view %{v}, shape = [%c8, %c32], strides = [%c32, %c1] : !pto.tensor_view<?x?xf32>\n"
+    for v in "ab"
+)
+
+
+def kind(rows: int, cols: int, valid: str = "", layout: str = "row_major, slayout=none_box", loc: str = "vec") -> str:
+    valid = valid or f"v_row={rows}, v_col={cols}"
+    return f"!pto.tile_buf<loc={loc}, dtype=f32, rows={rows}, cols={cols}, {valid}, blayout={layout}>"
+
+
+WHOLE = kind(ROWS, COLS)
+TILE = f"  %t = pto.alloc_tile : {WHOLE}\n"
+
+
+def part(name: str, at: tuple[object, object], size: tuple[int, int], more: str = "", of: str = "t") -> str:
+    source = WHOLE if of == "t" else kind(4, 16)
+    row, col = (f"%c{one}" if isinstance(one, int) else one for one in at)
+    made = f"pto.subview %{of}[{row}, {col}] sizes [{size[0]}, {size[1]}]{more}"
+    return f"  %{name} = {made} : {source} -> {kind(*size)}\n"
+
+
+def moved(name: str, tile: str, size: tuple[int, int], at: tuple[int, int] = (0, 0), of: str = WHOLE) -> str:
+    view = "a" if name == "tload" else "b"
+    given = "!pto.partition_tensor_view<?x?xf32>"
+    cut = f"offsets = [%c{at[0]}, %c{at[1]}], sizes = [%c{size[0]}, %c{size[1]}]"
+    sides = [("p" + view, given), (tile, of)]
+    ins, outs = sides if name == "tload" else sides[::-1]
+    made = f"  %p{view} = pto.partition_view %{view}v, {cut} : !pto.tensor_view<?x?xf32> -> {given}\n"
+    return f"{made}  pto.{name} ins(%{ins[0]} : {ins[1]}) outs(%{outs[0]} : {outs[1]})\n"
+
+
+def into(name: str, size: tuple[int, int], at: tuple[int, int] = (0, 0)) -> str:
+    return moved("tload", name, size, at, kind(*size))
+
+
+def added(one: str, two: str, out: str, size: tuple[int, int]) -> str:
+    of = kind(*size)
+    return f"  pto.tadd ins(%{one}, %{two} : {of}, {of}) outs(%{out} : {of})\n"
+
+
+def check(body: str, notes: str = "") -> Verdict:
+    (verdict,) = check_text(Source("k.pto", f"{notes}{HEAD}{body}  return\n}}\n"))
+    return verdict
+
+
+def run(body: str, n: int = 0) -> set[str]:
+    _, (function, *_) = read_kernels(Source("k.pto", f"{HEAD}{body}  return\n}}\n"))
+    return run_kernel(function, {"a": 1024, "b": 1024}, {"n": n}).found
+
+
+STORED = moved("tstore", "t", (ROWS, COLS))
+HALVES = part("u", (0, 0), (8, 16)) + part("v", (0, 16), (8, 16))
+
+
+@pytest.mark.parametrize("at", ["", "addr = %z "])
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (HALVES + into("u", (8, 16)) + into("v", (8, 16), (0, 16)), Status.PROVED),
+        (HALVES + into("u", (8, 16)), Status.REFUTED),  # the other half is nobody's
+        (part("u", (0, 0), (4, 32)) + part("v", (4, 0), (4, 32)) + into("u", (4, 32)) + into("v", (4, 32), (4, 0)),
+         Status.PROVED),
+        (part("u", (0, 0), (4, 32)) + part("v", (3, 0), (4, 32)) + into("u", (4, 32)) + into("v", (4, 32), (4, 0)),
+         Status.REFUTED),  # the last row
+    ],
+    ids=("columns", "one half", "rows", "rows too high"),
+)  # fmt: skip
+def test_parts_make_the_whole_where_they_cover_it(body: str, status: Status, at: str) -> None:
+    body = TILE.replace(" : ", f" {at}: ") + body + STORED
+    verdict = check(body)
+    assert verdict.status is status, verdict
+    assert ("definite" in run(body)) == (status is Status.REFUTED)
+
+
+LOADED = TILE + moved("tload", "t", (ROWS, COLS))
+COLUMNS = "!pto.tile_buf<loc=vec, dtype=f32, rows=8, cols=32, v_row=8, v_col=32, blayout=col_major"
+
+
+@pytest.mark.parametrize(
+    ("made", "status"),
+    [
+        (part("u", (4, 8), (4, 24)), Status.PROVED),
+        (part("u", (5, 8), (4, 24)), Status.REFUTED),  # a row too many
+        (part("u", (4, 16), (4, 24)), Status.REFUTED),
+        (part("u", (4, 4), (4, 24)), Status.UNKNOWN),  # inside of a block of 32 bytes
+        (part("u", ("%n", 8), (4, 24)), Status.UNKNOWN),  # nobody says which rows
+        (part("w", (4, 16), (4, 16)) + part("u", (2, 8), (2, 8), of="w"), Status.PROVED),  # a part of a part
+        (part("u", (4, 8), (4, 24)).replace("sizes [4, 24]", "sizes [4, 16]"), Status.UNKNOWN),
+        (part("u", (0, 0), (8, 32)).replace("-> !pto.tile_buf<loc=vec, dtype=f32, rows=8, cols=32, v_row=8, v_col=32, "
+         "blayout=row_major", f"-> {COLUMNS}"), Status.UNKNOWN),
+    ],
+    ids=("inside", "rows", "columns", "block", "any row", "nested", "another size", "columns first"),
+)  # fmt: skip
+def test_a_part_lies_in_its_tile_on_blocks(made: str, status: Status) -> None:
+    size = (2, 8) if "%w" in made else (8, 32) if "[8, 32]" in made else (4, 24)
+    of = made.rsplit("-> ", 1)[1].strip()
+    verdict = check(LOADED + made + moved("tstore", "u", size, of=of))
+    assert verdict.status is status, verdict
+
+
+@pytest.mark.parametrize(("most", "status"), [(4, Status.PROVED), (5, Status.REFUTED)])
+@pytest.mark.parametrize("stores", [True, False])
+def test_a_part_at_any_row_lies_in_its_tile(most: int, stores: bool, status: Status) -> None:
+    body = LOADED if stores else TILE
+    body += part("u", ("%n", 8), (4, 24)) + moved("tstore" if stores else "tload", "u", (4, 24), of=kind(4, 24))
+    verdict = check(body, f"// dmaverify: assume %n in 0..{most}\n")
+    assert verdict.status is status
+    assert ("core/in-bounds" in {f.rule for f in verdict.errors}) == (status is Status.REFUTED)
+
+
+def flag(source: str, dest: str) -> str:
+    return "".join(f'  pto.{one}_flag["PIPE_{source}", "PIPE_{dest}", "EVENT_ID0"]\n' for one in ("set", "wait"))
+
+
+@pytest.mark.parametrize(("row", "rules"), [(4, set()), (3, {"core/hazard-war", "core/hazard-waw"})])
+@pytest.mark.parametrize("at", ["", "addr = %z "])
+def test_only_parts_that_share_a_byte_have_to_be_ordered(row: int, rules: set[str], at: str) -> None:
+    size = (4, 32)
+    body = f"  %t = pto.alloc_tile {at}: {WHOLE}\n" + part("u", (0, 0), size) + part("v", (row, 0), size)
+    body += into("u", size) + flag("MTE2", "V") + added("u", "u", "u", size)
+    body += into("v", size) + flag("V", "MTE3") + flag("MTE2", "MTE3") + STORED
+    assert {f.rule for f in check(body).errors} - {"core/definite"} == rules
+    assert {f"core/hazard-{one}" for one in run(body) if one in ("raw", "war", "waw")} == rules
+
+
+def test_a_valid_region_is_that_of_the_part() -> None:
+    small = kind(4, 32, "v_row=?, v_col=?")
+    made = part("u", (4, 0), (4, 32), " valid [%c2, %c32]").replace(kind(4, 32), small)
+    assert check(LOADED + made + moved("tstore", "u", (2, 32), of=small)).status is Status.PROVED
+    assert check(TILE + made + moved("tload", "u", (2, 32), of=small) + STORED).status is Status.REFUTED
+
+
+def test_a_part_is_not_reshaped() -> None:
+    made = part("w", (4, 16), (4, 16)) + f"  %u = pto.treshape %w : {kind(4, 16)} -> {kind(8, 8)}\n"
+    assert check(LOADED + made + moved("tstore", "u", (8, 8), of=kind(8, 8))).status is Status.UNKNOWN
+
+
+def drawn(rng: random.Random) -> str:
+    """Loads into parts, sums of parts, and a store of the whole or of a part."""
+    at = "addr = %z " if rng.random() < 0.4 else ""
+    body, sized = f"  %t = pto.alloc_tile {at}: {WHOLE}\n", {"t": (ROWS, COLS)}
+    for number in range(rng.randrange(2, 6)):
+        size = rng.choice([(8, 16), (4, 32), (4, 16), (2, 8), (8, 8), (1, 24)])
+        row, col = rng.randrange(0, ROWS - size[0] + 1), 8 * rng.randrange(0, (COLS - size[1]) // 8 + 1)
+        body += part(f"s{number}", (row, col), size)
+        sized[f"s{number}"] = size
+    for _ in range(rng.randrange(2, 8)):
+        name = rng.choice(list(sized))
+        if rng.random() < 0.65:
+            body += into(name, sized[name])
+        else:
+            alike = [one for one in sized if sized[one] == sized[name]]
+            body += added(name, rng.choice(alike), rng.choice(alike), sized[name])
+    last = rng.choice(["t", *sized])
+    return body + moved("tstore", last, sized[last], of=kind(*sized[last]))
+
+
+@pytest.mark.parametrize("seed", seeds(60, 2000))
+def test_a_run_and_the_proof_of_drawn_parts_agree(seed: int) -> None:
+    """What is computed from cells that nobody wrote is open where it is not stored."""
+    body = drawn(random.Random(seed))
+    verdict, found = check(body), run(body)
+    assert (verdict.status is Status.PROVED) == (not found), (found, verdict, body)
+    assert verdict.status is not Status.REFUTED or "definite" in found
