@@ -183,3 +183,10 @@ def test_a_run_and_the_proof_of_drawn_parts_agree(seed: int) -> None:
     verdict, found = check(body), run(body)
     assert (verdict.status is Status.PROVED) == (not found), (found, verdict, body)
     assert verdict.status is not Status.REFUTED or "definite" in found
+
+
+def test_the_valid_region_of_a_tile_that_a_caller_gives_is_told_as_that() -> None:
+    source = f"{HEAD}  pto.set_validshape %x, %c1, %c1 : {WHOLE}\n{LOADED}{STORED}  return\n}}\n"
+    (verdict,) = check_text(Source("k.pto", source.replace("%n: index)", f"%n: index, %x: {WHOLE})")))
+    assert verdict.status is Status.UNKNOWN
+    assert any("the tile `%x`, or how much of it" in finding.message for finding in verdict.findings)

@@ -217,8 +217,12 @@ class TilePlaces(Carried):
     def _validshape(self, stmt: ValidShape) -> None:
         tile = self.value(stmt.tile)
         rows, cols = (self.number_of(o, "the valid shape") for o in stmt.valid)
-        if not isinstance(tile, TileValue) or rows is None or cols is None or tile.inside != tuple(self.around):
-            said = "pto.set_validshape in a loop: which region is valid is not followed"  # nor behind it, or next time
+        if not isinstance(tile, TileValue) or rows is None or cols is None:
+            said = f"pto.set_validshape: the tile `{stmt.tile.name}`, or how much of it is valid, is not known"
+            self.remark("unresolved", said, stmt.span, "give it a tile of pto.alloc_tile and numbers that are known")
+            return
+        if tile.inside != tuple(self.around):  # nor behind the loop, or next time
+            said = "pto.set_validshape in a loop: which region is valid is not followed"
             hint = "allocate a tile with these numbers there: pto.alloc_tile valid_row = %r valid_col = %c"
             self.remark("unresolved", said, stmt.span, hint)
             return
