@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
+from dmaverify.execute.outcome import AT_ONCE
 from dmaverify.jobs.load import check, load, mapping, must_be, program_of, run_of
 from dmaverify.values import fields
 
@@ -29,7 +30,7 @@ __all__ = ["check", "load", "mapping", "price", "program_of", "run", "synthesize
 
 
 def run(
-    plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, limit_units: int = 1 << 26
+    plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, limit_units: int = AT_ONCE
 ) -> Execution:
     """Executes one transfer in numpy, unit by unit, and judges it against the literal meaning. Raises InputError,
     TooLarge.

@@ -15,6 +15,7 @@ import click
 from dmaverify.cli.app import lines
 from dmaverify.cli.screen import Stop, fail, say, told
 from dmaverify.errors import InputError
+from dmaverify.execute.outcome import AT_ONCE, ONE_BY_ONE
 from dmaverify.jobs.judge import is_copy_text, readings_of
 from dmaverify.language.files import write_text
 
@@ -26,8 +27,7 @@ from dmaverify.language.files import write_text
 @click.option(
     "--limit",
     type=click.IntRange(1),
-    help="Most units to execute.  [default: 67,108,864 of a move alone,\
- 2,097,152 of an entry that is run unit by unit]",
+    help=f"Most units to execute.  [default: {AT_ONCE:,} of a move alone, {ONE_BY_ONE:,} where each is run by itself]",
 )
 @click.option("--set", "values", multiple=True, metavar="n=64,m=3", help="Arguments of a kernel in PTO text.")
 @click.option("--json", "as_json", is_flag=True)

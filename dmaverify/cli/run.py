@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dmaverify.errors import InputError
-
-MOST_MOVED = 1 << 26  # units that are moved in numpy
-MOST_INTERPRETED = 1 << 21  # units that are run one by one from a text
+from dmaverify.execute.outcome import AT_ONCE, ONE_BY_ONE
 
 
 def executed(path: str, limit: int | None, values: Sequence[str] = ()) -> list[tuple[str, dict[str, Any], int]]:
@@ -35,7 +33,7 @@ def executed(path: str, limit: int | None, values: Sequence[str] = ()) -> list[t
     if not plan.names:
         raise InputError(f"{path} has nothing to run")
     found = []
-    most = limit or MOST_INTERPRETED
+    most = limit or ONE_BY_ONE
     if plan.indirects:
         from dmaverify.jobs.interpreted import interpreted
 
@@ -43,7 +41,7 @@ def executed(path: str, limit: int | None, values: Sequence[str] = ()) -> list[t
         found += [(one.text(), one.as_json(), one.code) for one in rows]
     for item in plan.transfers:
         try:
-            found.append(_transfer(plan, item, limit or MOST_MOVED, most))
+            found.append(_transfer(plan, item, limit or AT_ONCE, most))
         except TooLarge as error:
             raise InputError(
                 f"`{item.name}` moves {error.units:,} units", None, "raise --limit, or shrink the axes"

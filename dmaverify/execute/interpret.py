@@ -14,7 +14,7 @@ from dmaverify.execute.accesses import run_access
 from dmaverify.execute.address import TooLarge, batches, mapping_of, region_of
 from dmaverify.execute.judge import UnitJudge
 from dmaverify.execute.moves import run_move
-from dmaverify.execute.outcome import Beyond, Outcome
+from dmaverify.execute.outcome import AT_ONCE, Beyond, Outcome
 from dmaverify.execute.programs import run_program
 from dmaverify.execute.promise import promise_of
 from dmaverify.execute.result import Execution
@@ -46,7 +46,7 @@ def execute(
     commands: Sequence[Command],
     *,
     readings: Mapping[str, str] = NO_READINGS,
-    limit_units: int = 1 << 26,
+    limit_units: int = AT_ONCE,
 ) -> Execution:
     """Runs `commands` in order and judges the result against the move from `source` to `dest`.
 

@@ -10,6 +10,10 @@ from collections.abc import Collection
 
 from dmaverify.values import dataclass, field
 
+AT_ONCE = 1 << 26
+"""Most units of a move that are run in arrays, where nobody asks for more."""
+ONE_BY_ONE = 1 << 21
+"""Most units of an entry of which each is run by itself."""
 SEEN = frozenset(f"core/{name}" for name in ("same-element", "covers", "writes-once", "in-bounds"))
 """Obligations that every unit of one move run settles, broken or not."""
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
 
-from dmaverify.execute.outcome import Beyond, OverLimit
+from dmaverify.execute.outcome import ONE_BY_ONE, Beyond, OverLimit
 from dmaverify.language.expr import Expr
 from dmaverify.program.space import SPAN
 from dmaverify.values import dataclass, field
@@ -45,7 +45,7 @@ class RunMachine:
     allowed: int = -1
     own: int = 1
     rule: str = ""
-    most: int = 1 << 21
+    most: int = ONE_BY_ONE
     launched: bool = False  # a move may begin before what one before it in its queue writes has arrived
     queues: Mapping[tuple[str, str], str] = field(default_factory=dict)  # of moves, by their tiers
     context_is_engine: bool = False  # a context of a step names its engine; else it is a queue before its engines

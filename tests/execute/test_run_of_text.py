@@ -81,5 +81,5 @@ def test_a_stated_limit_goes_beyond_the_default_one(tmp_path: Path, monkeypatch:
     text = '[access.a]\nengine = "fetch"\ndtype = "i8"\nmemory = { tier = "dm", base = 0, element = "M, W # 128" }\n'
     path = tmp_path / "plan.toml"
     path.write_text(HEAD + text + 'stream = { time = "M", packet = "W" }\n')
-    monkeypatch.setattr("dmaverify.cli.run.MOST_INTERPRETED", 100)
+    monkeypatch.setattr("dmaverify.cli.run.ONE_BY_ONE", 100)
     assert [executed(str(path), limit)[0][2] for limit in (None, 1 << 20)] == [3, 0]
