@@ -1,9 +1,11 @@
 """Which accesses may share a byte: those that lie alike have one set, however many they are."""
 
+import pytest
+
 from dmaverify.errors import Source, Span
 from dmaverify.language.affine import Lin, World
-from dmaverify.program.instructions import Place, Use
-from dmaverify.prove.flow.lifted import near
+from dmaverify.program.instructions import CopyTouch, Place, Use
+from dmaverify.prove.flow.lifted import ends_of, near
 from dmaverify.prove.flow.step_events import touch_of
 
 SPAN = Span(Source("t", ""), 0, 0)
@@ -23,3 +25,24 @@ def test_accesses_that_lie_alike_have_one_set_of_others() -> None:
         assert others == {n for n in range(400) if n % 2 == number % 2 and (n % 4 < 2) != (number % 4 < 2)}
     apart = near([access(0, 0, "in", writes=True), access(1, 64, "out", writes=False)], World(), ())
     assert apart.get(1, frozenset()) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("count", "stride", "ends"),
+    [
+        ((4, 4), (32, 32), (100, 100 + 3 * 32 + 8)),
+        ((None, 4), (32, 32), (100, 100 + 3 * 32 + 8)),  # of no rows nothing is reached
+        ((1, None), (32, 32), (100, None)),
+        ((None, 4), (0, 32), (100, 100 + 3 * 32 + 8)),
+        ((2, 4), (-8, 32), (100 - 3 * 8, 100 + 3 * 32 + 8)),
+        ((None, 4), (-8, -8), (100 - 3 * 8, 108)),
+        ((2, 4), (None, 0), (None, 108)),
+    ],
+)
+def test_the_bytes_that_rows_reach_begin_before_the_first_where_a_stride_may_be_negative(
+    count: tuple[int | None, int | None], stride: tuple[int | None, int | None], ends: tuple[int | None, int | None]
+) -> None:
+    world = World()
+    steps = ((world.free("n", *count), world.free("s", *stride)),)
+    touch = CopyTouch("data", Place("mem", "", Lin(96)), Lin(4), Lin(8), steps)
+    assert ends_of(touch, world) == ends

@@ -104,7 +104,7 @@ COLUMNS = "!pto.tile_buf<loc=vec, dtype=f32, rows=8, cols=32, v_row=8, v_col=32,
         (part("u", (5, 8), (4, 24)), Status.REFUTED),  # a row too many
         (part("u", (4, 16), (4, 24)), Status.REFUTED),
         (part("u", (4, 4), (4, 24)), Status.UNKNOWN),  # inside of a block of 32 bytes
-        (part("u", ("%n", 8), (4, 24)), Status.UNKNOWN),  # nobody says which rows
+        (part("u", ("%n", 8), (4, 24)), Status.PROVED),  # where its rows are some of the tile
         (part("w", (4, 16), (4, 16)) + part("u", (2, 8), (2, 8), of="w"), Status.PROVED),  # a part of a part
         (part("u", (4, 8), (4, 24)).replace("sizes [4, 24]", "sizes [4, 16]"), Status.UNKNOWN),
         (part("u", (0, 0), (8, 32)).replace("-> !pto.tile_buf<loc=vec, dtype=f32, rows=8, cols=32, v_row=8, v_col=32, "

@@ -271,11 +271,19 @@ def test_of_tiles_taken_as_one_the_bytes_that_were_written_are_known(kind: str, 
 BOXES = "!pto.tile_buf<loc=vec, dtype=f32, rows=8, cols=16, v_row=8, v_col=16, blayout=col_major, slayout=row_major>"
 
 
+HIGHER = BOXES.replace("rows=8, cols=16, v_row=8, v_col=16", "rows=16, cols=8, v_row=16, v_col=8")
+TURNED = "blayout=row_major, slayout=col_major"
+
+
 @pytest.mark.parametrize(
     ("kind", "status"),
     [
         (BOXES, Status.PROVED),
-        (BOXES.replace("rows=8, cols=16, v_row=8, v_col=16", "rows=16, cols=8, v_row=16, v_col=8"), Status.UNKNOWN),
+        (BOXES.replace(">", ", fractal=512>"), Status.PROVED),
+        (BOXES.replace(">", ", fractal=1024>"), Status.UNKNOWN),
+        (HIGHER, Status.UNKNOWN),
+        (HIGHER.replace("blayout=col_major, slayout=row_major", TURNED), Status.PROVED),  # the transpose
+        (BOXES.replace("blayout=col_major, slayout=row_major", TURNED), Status.UNKNOWN),
         (BOXES.replace("blayout=col_major", "blayout=row_major"), Status.UNKNOWN),
         (BOXES.replace("slayout=row_major", "slayout=col_major"), Status.UNKNOWN),
     ],
@@ -287,11 +295,40 @@ def test_tiles_in_boxes_are_one_only_where_they_have_one_shape_and_layout(kind: 
     assert ("definite" in run(body, one_tile=True)) == (status is Status.UNKNOWN)
 
 
+@pytest.mark.parametrize(
+    ("valid", "status"), [((16, 4), Status.PROVED), ((16, 8), Status.PROVED), ((8, 4), Status.REFUTED)]
+)
+def test_columns_of_a_tile_are_rows_of_its_transpose(valid: tuple[int, int], status: Status) -> None:
+    turned = HIGHER.replace("blayout=col_major, slayout=row_major", TURNED)
+    made = tile("u", turned.replace("v_row=16, v_col=8", f"v_row={valid[0]}, v_col={valid[1]}"), AT)
+    body = part("pb", "bv", sizes="%c4, %c16") + made + op("texpands", "%f", "%u")
+    body += tile("t", BOXES.replace("v_row=8", "v_row=4"), AT) + op("tstore", "%t", "%pb")
+    found = check(body)
+    assert found.status is status
+    said = "`%u` transposed and `%t`, as many elements at one address, are one tile"
+    assert (said in found.conditions) == (status is Status.PROVED)
+    assert ("definite" in run(body, one_tile=True)) == (status is not Status.PROVED)
+
+
 @pytest.mark.parametrize(("layout", "status"), [("row_major", Status.PROVED), ("col_major", Status.UNKNOWN)])
 def test_a_tile_in_boxes_is_reshaped_to_boxes_of_its_layout(layout: str, status: Status) -> None:
     to = BOXES.replace("slayout=row_major", f"slayout={layout}")
     made = tile("t", BOXES) + op("tload", "%pa", "%t") + f"  %u = pto.treshape %t : {BOXES} -> {to}\n"
     assert check(PARTS + made + op("tabs", "%u", "%u") + op("tstore", "%t", "%pb")).status is status
+
+
+@pytest.mark.parametrize(
+    ("written", "most", "proved"), [(8, "", True), (4, "", False), (4, "4", True), (4, "5", False)]
+)
+def test_rows_that_nobody_counts_are_written_where_all_that_the_tile_has_are(
+    written: int, most: str, proved: bool
+) -> None:
+    kind = VEC.replace("8x16xf32", f"8x16xf32, valid={written}x16")
+    valid = f"  pto.set_validshape %t, %n, %c16 : {kind}\n" + part("pb", "bv", sizes="%n, %c16")
+    body = tile("t", kind) + op("texpands", "%f", "%t") + valid + op("tstore", "%t", "%pb")
+    found = check(body, f"// dmaverify: assume %n in 0..{most}\n" if most else "")
+    assert (found.status is Status.PROVED) == proved
+    assert any(said.startswith("%n <= 8") for said in found.conditions) == (not most)
 
 
 def test_parts_of_tensors_with_symbols_are_judged_for_all_values() -> None:

@@ -19,7 +19,7 @@ from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.language.files import read_text
 from dmaverify.machines.pto.contested import alternatives
 from dmaverify.machines.pto.emit import fields_of
-from dmaverify.machines.pto.judged import finding_of, is_open, judged_kernel, settings_of
+from dmaverify.machines.pto.judged import finding_of, for_another, is_open, judged_kernel, settings_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.named import function_in_plan
 from dmaverify.machines.pto.ops import CopyOp, KernelFunction, deep
@@ -132,7 +132,7 @@ def check_function(
     if asked is not None:
         asked += judged.asked
     findings = [*map(finding_of, (*kernel.remarks, *_idle(notes, kernel))), *judged.findings]
-    findings = _with_corruption(findings, kernel)
+    findings = for_another(function, target, notes, _with_corruption(findings, kernel), judged)
     findings = [replace(f, source=f.source or target.cites.get(f.rule, "")) for f in findings]
     open_ = {name for name, found in judged.obligations.items() if found[0] == "unknown"}
     findings, allowed = _suppressed(findings, notes, open_)
@@ -190,8 +190,10 @@ def _as_one_tile(
     judged = judged_kernel(kernel, target, options, notes, moves)
     if judged.obligations["core/definite"][0] != "proved":
         return known
-    groups = [" and ".join(f"`{name}`" for name in names) for names in kernel.alike.values() if len(names) > 1]
-    judged.conditions += [f"{group}, as many elements at one address, are one tile" for group in groups]
+    for names in kernel.alike.values():
+        if len(names) > 1:
+            told = [f"`{n}` transposed" if by and not all(names.values()) else f"`{n}`" for n, by in names.items()]
+            judged.conditions.append(f"{' and '.join(told)}, as many elements at one address, are one tile")
     return kernel, judged
 
 

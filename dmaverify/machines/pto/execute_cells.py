@@ -62,8 +62,7 @@ def reshaped(tile: CellTile, kind: TileType | None) -> CellTile:
         raise Beyond("a part of a tile in another shape")
     if kind is None or kind.v_row is None or kind.v_col is None:
         raise Beyond("a tile reshaped to a valid region that is not told")
-    shapes = [(one.rows, one.cols, one.bits, one.box, one.column_major) for one in (own, kind)]
-    boxes = own.boxed != kind.boxed or (own.boxed and shapes[0] != shapes[1])
+    boxes = own.boxed != kind.boxed or (own.boxed and own.lying != kind.lying)
     if (own.loc, own.bytes) != (kind.loc, kind.bytes) or boxes:
         raise Beyond("a tile reshaped to one of another memory, size or layout")
     return replace(tile, kind=kind, rows=kind.v_row, cols=kind.v_col, pitch=kind.cols)

@@ -117,10 +117,7 @@ class TileRun(RunOrder):
         kind = stmt.type
         assert kind is not None
         same = self.one_tile and stmt.address is not None
-        key: object = id(stmt)
-        if same and stmt.address:  # the bytes decide: a row of n elements, a column, n rows of one
-            key = (self._int(stmt.address), kind.loc, kind.bits, kind.rows * kind.cols)
-            key = (*key, kind.rows, kind.column_major, kind.box) if kind.boxed else key
+        key: object = (self._int(stmt.address), kind.loc, *kind.lying) if same and stmt.address else id(stmt)
         owner = self.made.setdefault(key, len(self.made) + 1)
         stated = zip((kind.v_row, kind.v_col), stmt.valid, strict=True)
         sizes = [self._int(given) if size is None and given is not None else size for size, given in stated]
@@ -220,7 +217,7 @@ class TileRun(RunOrder):
             self._finds("bounds")
             raise Over
         item = max(1, kind.bits // 8)
-        down, across = (item, kind.rows * item) if kind.column_major and not kind.boxed else (tile.pitch * item, item)
+        down, across = (step * item for step in kind.steps(tile.pitch))
         first, steps = tile.at + row * down + col * across, ((rows, down), (cols, across), (item, 1))
         if rows and cols and not self._within(tile.place, *ends_of(first, steps)):
             raise Over

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.machines.pto.limits import ub_memory
 from dmaverify.machines.pto.moves import ORDERED_PIPES
-from dmaverify.machines.pto.ops import Barrier, BufferOp, CopyOp, Flag
+from dmaverify.machines.pto.ops import Barrier, BufferOp, CopyOp, Flag, KernelFunction
 from dmaverify.machines.pto.stated import Setting, term_of
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
@@ -115,6 +115,37 @@ def _doubt(kernel: Kernel, judged: JudgedKernel) -> None:
     judged.obligations |= {rule: ("unknown", "", said) for rule, said in why.items() if rule not in broken}
 
 
+def for_another(
+    function: KernelFunction, target: Target, notes: Notes, findings: list[Finding], judged: JudgedKernel
+) -> list[Finding]:
+    """The findings of a text; of one for another machine they are doubts, and that it is for another, unless a note
+    says that it is to be judged as one for this.
+    """
+    here: Sequence[str] = target.raw["machine"]["arch"]
+    found = [
+        Finding(
+            MACHINE,
+            Severity.WARNING,
+            f"the text is for `{name}`; what is known here is `{'`, `'.join(here)}`",
+            "",
+            span,
+            hint="check the text that the assembler makes for this machine",
+        )
+        for name, span in function.machines
+        if name not in here
+    ]
+    if not found:
+        return findings
+    if MACHINE not in notes.allow:
+        judged.obligations |= {
+            rule: ("unknown", by, why) for rule, (status, by, why) in judged.obligations.items() if status == "refuted"
+        }
+        findings = [replace(f, severity=Severity.WARNING) if f.severity is Severity.ERROR else f for f in findings]
+    judged.obligations[MACHINE] = ("unknown", "", found[0].message)
+    return [*found, *findings]
+
+
+MACHINE = "core/machine"
 _HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 _ORDERS = ("core/definite", "core/flags", *_HAZARDS)
 

@@ -1,9 +1,8 @@
 """The operations of a PTO kernel that concern DMA, as frozen statements: what was written, with places.
 
-Knows: copies of both surfaces, registers, flags, barriers, buffers, vector accesses, and the arithmetic around them.
-Does not know: text syntax, the value of any operand, what a copy touches.
+Knows: copies of both surfaces, registers, flags, barriers, buffers, vector accesses, arithmetic around them.
+Does not know: text syntax, values, what a copy touches.
 Law: a statement holds operands as written, in their roles; the proof and the executor each give it a meaning.
-
 Source: "DMA Copy" of the vector instruction set (set_loop_*, copy_*), PTO v0.6 (mte_*).
 """
 
@@ -104,7 +103,7 @@ class OpaqueOp(Stmt):
     least: int | None = None
     what: str = ""
     loaded: bool = False  # memory gives them: any values, others each time
-    why: str = ""  # a pointer among them is not known, in words
+    why: str = ""  # a pointer or tile among them is not known, in words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -387,6 +386,7 @@ class KernelFunction:
     passed: tuple[tuple[str, int], ...] = ()  # operations that do not concern DMA, with how many there are
     called: bool = False  # by another function of the file, in which it is judged
     texts: Mapping[int, tuple[Stmt, tuple[str, ...]]] = field(default_factory=dict, compare=False)  # by id, as written
+    machines: tuple[tuple[str, Span], ...] = field(default=(), compare=False)  # that modules say it is for
 
 
 PARTS = ("before", "body", "then", "other")

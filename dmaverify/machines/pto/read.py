@@ -10,14 +10,14 @@ Source: "DMA Copy" (vector instruction set); PTO v0.6 operand lists; MLIR dialec
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.pto.buffers import LOADS
 from dmaverify.machines.pto.control import DMA
 from dmaverify.machines.pto.cube import CROSS, TILE_PIPE, CubeReader
-from dmaverify.machines.pto.generic import PREDICATES, attributes, for_cube, is_generic
+from dmaverify.machines.pto.functions import FoundFunction, functions_in
+from dmaverify.machines.pto.generic import PREDICATES, attributes, is_generic
 from dmaverify.machines.pto.mlir import MlirFile, Op, read_mlir, walk
 from dmaverify.machines.pto.ops import (
     OTHER,
@@ -29,6 +29,7 @@ from dmaverify.machines.pto.ops import (
     CrossCore,
     KernelFunction,
     Mask,
+    OpaqueOp,
     Operand,
     Stmt,
     UnreadOp,
@@ -38,7 +39,7 @@ from dmaverify.machines.pto.ops import (
 )
 from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
 from dmaverify.machines.pto.tile_reader import TileReader
-from dmaverify.machines.pto.tiles import QUIET, TileOp, is_tile_op
+from dmaverify.machines.pto.tiles import QUIET, TileOp, is_tile_op, untold
 from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
 from dmaverify.targets.table import suggestion
@@ -49,7 +50,6 @@ _ARITH = frozenset((
     "shrui", "shrsi", "andi", "ori", "xori", "cmpi", "select", "minui", "minsi", "maxui", "maxsi", "index_cast",
     "index_castui", "extui", "extsi", "trunci",
 ))  # fmt: skip
-_CALLS = ("func.call", "call")
 _SPEAKS = re.compile(
     r"(arith|math|index|builtin|ub)\..*|cf\.assert"
     r"|memref\.(dim|rank|dealloc|alloc\w*|assume_alignment|extract_\w+|get_global)"
@@ -80,60 +80,22 @@ def _cube_tile(op: Op) -> bool:
 def read_kernels(source: Source) -> tuple[MlirFile, tuple[KernelFunction, ...]]:
     """The functions of a text in order; operations outside of any function are one fragment. Raises InputError."""
     text = read_mlir(source)
-    loose: list[Op] = []
-    found = list(_functions(text.ops, loose, cube=False))
-    names = Counter(_symbol(op) for op, _ in found)
-    known = {_symbol(op): op for op, _ in found if names[_symbol(op)] == 1}  # of two modules: which is meant is open
-    called = _called(known)
-    made = [(_FunctionReader(text, known).function(op, cube=cube), _symbol(op) in called) for op, cube in found]
-    functions = [replace(function, called=is_called) for function, is_called in made]
+    found, known, loose = functions_in(text.ops)
+    functions = [_FunctionReader(text, known).function(one) for one in found]
     if loose:
-        reader = _FunctionReader(text, known)
-        span = loose[0].span.to(loose[-1].span)
-        reader.roles_in(loose)
-        body = reader.whole(reader.block(tuple(loose)))
-        functions.append(KernelFunction("", (), body, loose[0].name_span, span, reader.counted(), texts=reader.texts))
+        reader, ops = _FunctionReader(text, known), tuple(one.op for one in loose)
+        reader.roles_in(ops)
+        body, said = reader.whole(reader.block(ops)), tuple(dict.fromkeys(at for one in loose for at in one.machines))
+        span = ops[0].span.to(ops[-1].span)
+        functions.append(
+            KernelFunction("", (), body, ops[0].name_span, span, reader.counted(), texts=reader.texts, machines=said)
+        )
     return text, tuple(functions)
 
 
 def _in_tiles(ops: tuple[Op, ...]) -> bool:
     """Whether operations work on tiles, which the assembler lowers."""
     return any(map(is_tile_op, walk(ops)))
-
-
-def _functions(ops: tuple[Op, ...], loose: list[Op], *, cube: bool) -> Iterator[tuple[Op, bool]]:
-    for op in ops:
-        if op.name in ("module", "builtin.module"):
-            for region in op.regions:
-                yield from _functions(region, loose, cube=cube or for_cube(op))
-        elif op.name in ("func.func", "func"):
-            if not op.tokens:
-                raise InputError("a function without a name", op.name_span, "write `func.func @name(...) {`")
-            yield op, cube or for_cube(op)
-        else:
-            loose.append(op)
-
-
-def _symbol(op: Op) -> str:
-    named = attributes(op).get("sym_name", ()) if is_generic(op) else ()
-    token = next((t for t in (*named, *op.tokens) if t.kind == "symbol" or t in named), None)
-    return "" if token is None else token.text.lstrip("@").strip('"')
-
-
-def _called(functions: Mapping[str, Op]) -> set[str]:
-    """Functions that are judged where they are called: those that a function reaches which nobody calls."""
-    calls: dict[str, set[str]] = {}
-    for name, op in functions.items():
-        tokens = [next((t.text for t in o.tokens if t.kind == "symbol"), "") for o in walk((op,)) if o.name in _CALLS]
-        calls[name] = {token.lstrip("@").strip('"') for token in tokens}
-    found: set[str] = set()
-    reached = [n for n in functions if not any(n in c for other, c in calls.items() if other != n)]
-    while reached:
-        name = reached.pop()
-        new = calls[name] & set(functions) - found - {name}
-        found |= new
-        reached += new
-    return found
 
 
 class _FunctionReader(VectorReader, CubeReader, TileReader):
@@ -147,7 +109,8 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
     def counted(self) -> tuple[tuple[str, int], ...]:
         return tuple(sorted(self.passed.items()))
 
-    def function(self, op: Op, *, cube: bool) -> KernelFunction:
+    def function(self, found: FoundFunction) -> KernelFunction:
+        op = found.op
         self.roles_in(op.regions[0] if op.regions else ())
         parameters, ops = self.parameters(op)
         places = {t.text: op.at(t) for t in reversed(op.tokens) if t.kind == "value"}
@@ -156,10 +119,12 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
             for n, k in parameters
         ]
         self.types |= dict(args)
-        self.own = _symbol(op)
-        body = tuple(self.on_cube(ops)) if cube and not _in_tiles(ops) else self.whole(self.block(ops))
+        self.own = found.name
+        body = tuple(self.on_cube(ops)) if found.cube and not _in_tiles(ops) else self.whole(self.block(ops))
         given = tuple((name, kind, places.get(name, op.name_span)) for name, kind in args)
-        return KernelFunction(_symbol(op), given, body, op.name_span, op.span, self.counted(), texts=self.texts)
+        return KernelFunction(
+            found.name, given, body, op.name_span, op.span, self.counted(), found.called, self.texts, found.machines
+        )
 
     def whole(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """The statements of a function, with what was left out on the cube side said in front."""
@@ -337,7 +302,8 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
     def _alloc_tile(self, op: Op) -> Stmt | list[Stmt] | None:
         made = self.alloc(op)
         if made is None or made.type is None:
-            return self._tile(op)
+            other = self._tile(op)
+            return replace(other, why=untold(op.tokens)) if isinstance(other, OpaqueOp) else other
         space = {"vec": "ub"}.get(made.type.loc, made.type.loc)
         if made.address is not None:
             self.types[made.result] = ValueType("pointer", f"i{made.type.bits}", made.type.bits, space)

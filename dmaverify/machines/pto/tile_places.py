@@ -161,11 +161,10 @@ class TilePlaces(Carried):
         if tile.whole is not None:
             self.reasons[stmt.result] = "how a part of a tile lies in another shape is not followed"
             return
-        alike = len({(k.rows, k.cols, k.bits, k.box, k.column_major) for k in (kind, tile.kind)}) == 1
         if (kind.loc, kind.bytes) != (tile.kind.loc, tile.kind.bytes) or kind.boxed != tile.kind.boxed:
             self.reasons[stmt.result] = "it is made of a tile in another memory, of another size or layout"
             return
-        if kind.boxed and not alike:
+        if kind.boxed and kind.lying != tile.kind.lying:
             self.reasons[stmt.result] = "how boxes of another shape or layout lie is not followed"
             return
         for value, most, what in ((kind.v_row, kind.rows, "rows"), (kind.v_col, kind.cols, "columns")):
@@ -311,12 +310,11 @@ class TilePlaces(Carried):
         """Where the cells of a tile with an address lie as a memory of their own, those of a part in its whole."""
         tile = tile.whole or tile
         kind = tile.kind
-        shape = (kind.rows, kind.cols, kind.box, kind.column_major) if kind.boxed else kind.rows * kind.cols
-        alike = (tile.place, shape, kind.bits, kind.boxed)
+        alike = (tile.place, kind.lying)
         at = self.tile_bytes.setdefault(alike if self.setting.one_tile else id(tile.made), self.tile_end)
         self._end_behind(at, kind)
         if not isinstance(tile.made, ReshapedTile):
-            self.kernel.alike.setdefault(alike, {})[tile.name] = None
+            self.kernel.alike.setdefault(alike, {})[tile.name] = kind.turned
         self.lying[at] = (tile.place, tile.kind.bytes)
         address, block = tile.place.address, block_bytes()
         if tile.name not in self.misplaced and isinstance(tile.made, Stmt):
@@ -361,9 +359,7 @@ class TilePlaces(Carried):
 
     def _in_rows(self, tile: TileValue, region: TileCells, kind: str, place: Place) -> CopyTouch:
         item, shape = max(1, tile.kind.bits // 8), tile.kind
-        down, across = tile.pitch * item, item
-        if shape.column_major and not shape.boxed:
-            down, across = item, shape.rows * item
+        down, across = (step * item for step in shape.steps(tile.pitch))
         offset = region.row * down + region.col * across + tile.first * item
         if across == item:
             return CopyTouch(kind, place, offset, region.cols * item, ((region.rows, Lin(down)),))

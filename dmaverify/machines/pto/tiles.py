@@ -47,6 +47,27 @@ class TileType:
     def bytes(self) -> int:
         return -(-self.rows * self.cols * self.bits // 8)
 
+    @property
+    def turned(self) -> bool:
+        """Whether its elements lie as those of its transpose, boxes of rows in columns: boxes of columns in rows."""
+        return self.boxed and not self.column_major and self.box.split()[:1] == ["col_major"]
+
+    def steps(self, pitch: int) -> tuple[int, int]:
+        """How many cells rows and columns are apart, rows by `pitch` where they lie in rows. Cells in boxes are
+        numbered so: tiles that lie alike are numbered alike.
+        """
+        by_columns = self.turned if self.boxed else self.column_major
+        return (1, self.rows) if by_columns else (pitch, 1)
+
+    @property
+    def lying(self) -> tuple[object, ...]:
+        """What decides where its cells lie: without boxes a row of n elements is a column, and n rows of one."""
+        if not self.boxed:
+            return (self.bits, self.rows * self.cols)
+        if self.turned:
+            return (self.bits, self.cols, self.rows, self.box.replace("col_major", "row_major"), True)
+        return (self.bits, self.rows, self.cols, self.box, self.column_major)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AllocTile(Stmt):
@@ -201,38 +222,57 @@ def is_tile_op(op: Op) -> bool:
 
 
 def tile_type(tokens: Sequence[Token]) -> TileType | None:
-    """The type behind the last `!pto.tile_buf`, or of a memref in a memory of the core; None for anything else."""
+    """The type behind the last `!pto.tile_buf`; None for anything else, and for what is not known."""
+    found = _tile_type(tokens)
+    return found if isinstance(found, TileType) else None
+
+
+def untold(tokens: Sequence[Token]) -> str:
+    """What of the type of a tile is not known, in words; empty where all is."""
+    found = _tile_type(tokens)
+    return found if isinstance(found, str) else ""
+
+
+def _tile_type(tokens: Sequence[Token]) -> TileType | str:
+    """The type of a tile, or what of it is not known."""
     start = next((i for i in reversed(range(len(tokens))) if tokens[i].text == "!pto.tile_buf"), None)
     text = "".join(t.text for t in (tokens if start is None else tokens[start + 1 :]))
     inside = text[text.find("<") + 1 : text.rfind(">")]
     parts = inside.split(",")
     if start is None or len(parts) < 2:
-        return None
+        return "its type is not told"
     named = dict(p.split("=", 1) for p in parts if "=" in p)
     plain = [p for p in parts if "=" not in p]
-    if not named.keys() <= _KEYS or named.get("compact", "0") not in ("0", "null"):
-        return None  # which bytes its rows have is not told
+    if not named.keys() <= _KEYS:
+        return f"what `{next(key for key in named if key not in _KEYS)}` says of its type is not known"
     if plain:
         shaped = _SHAPED.fullmatch(plain[1]) if len(plain) > 1 else None
         if shaped is None:
-            return None
+            return "its type has no shape of numbers"
         sizes = shaped[1].rstrip("x").split("x")
         valid = named.get("valid", "x".join(sizes)).split("x")
         loc, kind = plain[0], shaped[2]
     else:
         if not {"loc", "dtype", "rows", "cols"} <= named.keys():
-            return None
+            return "its type does not say memory, type of elements, rows and columns"
         loc, kind, sizes = named["loc"], named["dtype"], [named["rows"], named["cols"]]
         valid = [named.get("v_row", sizes[0]), named.get("v_col", sizes[1])]
     bits = bits_of(kind)
-    if len(sizes) != 2 or len(valid) != 2 or not all(s.isdigit() for s in sizes) or not bits or bits % 8:
-        return None  # half bytes: which two share one is not told
+    if len(sizes) != 2 or len(valid) != 2 or not all(s.isdigit() for s in sizes):
+        return "its type has no rows and columns of numbers"
+    if not bits or bits % 8:
+        return f"how elements of `{kind}` lie in bytes is not known"
     rows, cols = (int(s) for s in sizes)
     v_row, v_col = (int(v) if v.isdigit() else None for v in valid)
     column = "col_major" in named.get("blayout", "row_major")
     boxed = named.get("slayout", "none_box") != "none_box" or loc not in ("vec", "bias")
     pads = named.get("pad", "0") not in ("0", "null")
-    box = named.get("slayout", "")
+    box, compact = named.get("slayout", ""), named.get("compact", "null")
+    box += f" {named['fractal']}" if boxed and named.get("fractal", "512") != "512" else ""
+    if compact not in ("0", "null"):
+        if compact not in ("1", "normal") or not boxed or loc == "vec":
+            return f"which bytes its rows have with `compact={compact}` is not told"
+        box += " compact"  # boxes of the valid rows alone, one behind another: fewer bytes, in another order
     return TileType(loc, rows, cols, v_row, v_col, bits, column, boxed, pads, kind, box)
 
 

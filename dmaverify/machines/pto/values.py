@@ -87,7 +87,7 @@ class Kernel:
     """Tiles without an address, by where they lie in a memory of their own."""
     tile_moves: int = 0
     """Loads and stores of tiles."""
-    alike: dict[object, dict[str, None]] = field(default_factory=dict)
+    alike: dict[object, dict[str, bool]] = field(default_factory=dict)
     """Names of tiles of as many elements at one address; `one_tile`: they are taken as one."""
     one_tile: bool = False
     idle: list[Span] = field(default_factory=list)

@@ -120,15 +120,19 @@ def rows_apart(touch: CopyTouch) -> bool:
 
 
 def ends_of(touch: CopyTouch, world: World) -> tuple[int | None, int | None]:
-    """First byte and first byte behind all that a touch can reach, whatever the symbols are; None where it is open."""
+    """First byte and first byte behind all that a touch can reach, whatever the symbols are; None where it is open.
+    One of no rows reaches nothing: a stride that is never negative reaches no byte before the first row.
+    """
     if touch.open:
         return None, None
     first = touch.place.address + touch.offset
     low, high = world.interval(first)[0], world.interval(first + touch.length)[1]
     for count, stride in touch.steps:
-        reach = world.interval(world.times(count - 1, stride))
-        low = None if low is None or reach[0] is None else low + min(0, reach[0])
-        high = None if high is None or reach[1] is None else high + max(0, reach[1])
+        (least, most), others = world.interval(stride), world.interval(count - 1)[1]
+        if least is None or least < 0:
+            low = None if low is None or least is None or others is None else low + min(0, least * others)
+        if most is None or most > 0:
+            high = None if high is None or most is None or others is None else high + max(0, most * others)
     return low, high
 
 

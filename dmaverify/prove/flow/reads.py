@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ONE, Cond, Lin, compare
+from dmaverify.language.affine import ONE, Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Use
 from dmaverify.prove.flow.covered import Lifted, covers
 from dmaverify.prove.flow.loops import At
@@ -83,10 +83,9 @@ class ReadBytes(WrittenBytes):
         self.reads += 1
         rows = self._rows(touch)
         if rows is None:
-            low, high = self._range(touch)
-            covered = low < high and path.bytes_.count(WRITTEN, low, high) == high - low
-            held = covered or any(
-                self._held(touch, plain, row, (*path.facts, *event.when)) for row in (*path.rows, *path.whole)
+            when = (*path.facts, *event.when)
+            held = self._ends_before(touch, path, when) or any(
+                self._held(touch, plain, row, when) for row in (*path.rows, *path.whole)
             )
             return held or self._covered(plain, event, path) or self._tried(touch, event, path)
         for start, end in rows:
@@ -103,6 +102,21 @@ class ReadBytes(WrittenBytes):
                 return False
             return self._tried(touch, event, path)
         return True
+
+    def _ends_before(self, touch: CopyTouch, path: Path, when: Sequence[Cond]) -> bool:
+        """Whether all that a touch reaches lies before the next byte that is not surely written."""
+        low, high = self._range(touch)
+        reached = path.bytes_[low:high]
+        written = low + len(reached) - len(reached.lstrip(bytes([WRITTEN])))
+        if low >= high or written in (low, high):
+            return low < high == written
+        end = touch.place.address + touch.offset + touch.length
+        for count, stride in touch.steps:
+            if not stride.is_const or stride.const < 0:
+                return False
+            end = end + (count - 1) * stride.const
+        none = [compare("le", count) for count, _ in touch.steps]
+        return self.asker.surely(both([*none, compare("le", end - written)], "or"), when)
 
     def _open_read(self, touch: CopyTouch, event: Copy | Use, path: Path) -> bool:
         """Of a read whose extent is not known: whether all of the buffer that it begins in was written."""
