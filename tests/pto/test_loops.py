@@ -757,3 +757,49 @@ scf.if %more {{ pto.set_flag{flag} }}
     found = check(text + body.replace("COMPARE", sets) + "}\nreturn\n}\n")
     assert found.status is (Status.REFUTED if rules else Status.PROVED)
     assert {f.rule for f in found.errors} == rules
+
+
+KEPT = """func.func @k(%s: {GM}, %o: {GM}, %n: index) {{
+%i0 = arith.constant 0 : index
+%i1 = arith.constant 1 : index
+%i8 = arith.constant 8 : index
+%z = arith.constant 0 : i64
+%one = arith.constant 1 : i64
+%l = arith.constant 32 : i64
+%u = pto.castptr %z : i64 -> {UB}
+scf.for %x = %i0 to %n step %i1 {{
+  %later = arith.cmpi {later}, %x, %i0 : index
+  scf.if %later {{
+    pto.mte_ub_gm %u, %o, %l nburst(%one, %l, %l) : {UB}, {GM}, i64, i64, i64, i64
+  }}
+  pto.barrier <PIPE_ALL>
+  %at = arith.addi %x, {first} : index
+  %w = arith.muli %at, %i8 : index
+  %d = pto.addptr %u, %w : {UB} -> {UB}
+  {LOAD}
+  pto.barrier <PIPE_ALL>
+}}
+return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("later", "first", "status"),
+    [
+        ("sgt", "%i0", Status.PROVED),  # what the first round loaded
+        ("sge", "%i0", Status.REFUTED),  # before it was loaded
+        ("sgt", "%i1", Status.REFUTED),  # no round loads it
+    ],
+)
+@pytest.mark.parametrize("most", [3, 100, 5000])
+def test_what_an_earlier_round_wrote_elsewhere_is_not_missing(
+    most: int, later: str, first: str, status: Status
+) -> None:
+    notes = (
+        f"// dmaverify: gm %s = 32 bytes\n// dmaverify: gm %o = 32 bytes\n// dmaverify: assume %n in {most}..{most}\n"
+    )
+    text = notes + KEPT.format(GM=GM, UB=UB, LOAD=LOAD, later=later, first=first)
+    found = check(text)
+    assert found.status is status
+    assert {f.rule for f in found.errors} <= {"core/definite"}

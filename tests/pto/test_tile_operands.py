@@ -463,18 +463,39 @@ FIRST = "  %is = arith.cmpi {0}, %i, %c0 : index\n  scf.if %is {{\n" + SHAPES.re
         ("round", FIRST.format("eq", "%c2"), "", Status.PROVED),
         ("round", FIRST.format("slt", "%c8"), "", Status.PROVED),  # never
         ("round", EACH_ROUND.format(end="%c2", body=SHAPES.format("%c2")), "", Status.UNKNOWN),
-        ("before", SHAPES.format("%c2"), "", Status.UNKNOWN),
-        ("before", SHAPES.format("%c8"), STORED, Status.UNKNOWN),
+        ("round", EACH_ROUND.format(end="%c2", body=SHAPES.format("%c8")) + SHAPES.format("%c4"), "", Status.PROVED),
+        ("before", SHAPES.format("%c2"), "", Status.PROVED),
+        ("before", SHAPES.format("%c8"), "", Status.REFUTED),
+        ("before", EACH_ROUND.format(end="%c2", body=SHAPES.format("%c2")), "", Status.UNKNOWN),
+        ("before", EACH_ROUND.format(end="%c2", body=SHAPES.format("%c2") + STORED), "", Status.UNKNOWN),
+        ("before", STORED + SHAPES.format("%c2"), "", Status.UNKNOWN),  # the first round begins with another
+        ("before", SHAPES.format("%c2"), STORED, Status.UNKNOWN),
+        ("before", SHAPES.format("%c2"), SHAPES.format("%c4") + STORED, Status.PROVED),
+        ("before", SHAPES.format("%c2"), SHAPES.format("%c8") + STORED, Status.REFUTED),
     ],
 )
-def test_a_valid_region_that_a_loop_sets_is_followed_of_tiles_that_its_round_makes(
+def test_a_valid_region_that_a_loop_sets_is_any_where_a_round_begins_and_behind_it(
     made: str, shaped: str, behind: str, status: Status
 ) -> None:
-    """Of others the next round, or what is behind the loop, begins with it."""
     inside, outside = (LOADED, "") if made == "round" else ("", LOADED)
     body = outside + EACH_ROUND.format(end="%c4", body=inside + shaped + STORED) + behind
     assert check(body).status is status, check(body)
-    assert ("definite" in run(body)) == (status is Status.REFUTED or bool(behind))
+    assert ("definite" in run(body)) == (status is Status.REFUTED)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        EACH_ROUND.format(end="%c2", body=STORED + SHAPES.format("%c8")),
+        SHAPES.format("%c8") + STORED,
+        SHAPES.format("%c2") + EACH_ROUND.format(end="%c2", body=CALLED) + STORED,  # under another name
+    ],
+)
+@pytest.mark.parametrize("behind", ["", STORED])
+def test_a_round_stores_what_the_round_before_has_made_valid(body: str, behind: str) -> None:
+    body = LOADED + EACH_ROUND.format(end="%c2", body=body) + behind
+    assert check(body, behind=GROWS).status in (Status.UNKNOWN, Status.REFUTED)
+    assert "definite" in run(body, GROWS)
 
 
 OTHER = kind("vec", 16, 16, dtype="f16")
@@ -538,6 +559,17 @@ def store(name: str) -> str:
 def test_of_a_slot_that_is_given_back_nothing_is_known(body: str, free: bool) -> None:
     assert (check(ENDS + body).status is Status.PROVED) == free
     assert ("definite" in run(ENDS + body, n=2, on=1)) == (not free)
+
+
+@pytest.mark.parametrize(
+    ("kind", "supposed"), [(VEC, []), (OPEN, ["columns", "rows"]), (OPEN.replace("v_row=?", "v_row=8"), ["columns"])]
+)
+def test_a_tile_of_the_other_core_is_valid_whole_where_nobody_says_how_much_is(kind: str, supposed: list[str]) -> None:
+    found = check(ENDS + POP.format(0).replace(VEC, kind) + store("x0") + FREE)
+    assert found.status is Status.PROVED
+    said = {"rows": "all 8 rows", "columns": "all 16 columns"}
+    told = [f"{said[what]} of the tile that pto.tpop_from_aic gives are valid" for what in supposed]
+    assert sorted(one for one in found.conditions if one.endswith("are valid")) == sorted(told)
 
 
 KEPT = '  %kept = pto.reserve_buffer {name = "x", size = 512, location = #pto.address_space<vec>, base = 512} -> i32\n'

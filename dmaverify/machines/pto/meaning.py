@@ -332,11 +332,10 @@ class _Meaning(Accesses):
         return Branch(when, arms[0], arms[1], stmt.span)
 
     def _for(self, stmt: ops.For) -> KernelLoop | list[Event] | None:
-        bounds = [
+        low, high, step = (
             self.number_of(o, f"the {w} of the loop")
             for o, w in ((stmt.low, "start"), (stmt.high, "end"), (stmt.step, "step"))
-        ]
-        low, high, step = bounds
+        )
         if stmt.unbounded:
             low, high, step = ZERO, self.fresh_opaque("%trip", 0), ONE
         if step is not None and not self.at_least_one(step, f"the step `{stmt.step.name}` of a loop"):
@@ -366,12 +365,12 @@ class _Meaning(Accesses):
         self.world.symbols[name] = replace(
             self.world.symbols[name], side=() if not side[0].left.terms or (high.is_const and low.is_const) else side
         )
-        saved = dict(self.values)
+        saved, outside = dict(self.values), self.when
         saved_types = (dict(self.bits), dict(self.pad_types))
-        outside = self.when
         self.around.append(name)
         if stmt.unbounded and trip.terms:
             self.trips[name] = trip.terms[0][0]
+        outer, shaped = self.shaped, self.shaped_in(stmt.body)
         self.values[stmt.counter] = at
         first = [self.value(o) for _, o in stmt.carried]
         rounds = self.world.free(f"{name}_rounds", 0, most)
@@ -392,7 +391,8 @@ class _Meaning(Accesses):
         self.registers = after if runs else self.under(joined(after, before, stmt.span, ran))
         behind = self.held(self.registers)
         self.kept = [*kept, RegisterLoop(self.kept, head, last, behind, ran, runs, stmt.span.line)]
-        self.values = saved
+        self.values, self.shaped = saved, outer
+        self.any_shape(shaped)
         self.bits, self.pad_types = saved_types
         self.forget_bits(stmt.results)
         for result, value in zip(stmt.results, forms, strict=False):

@@ -15,16 +15,16 @@ from collections.abc import Mapping, Sequence
 from dmaverify.errors import Span
 from dmaverify.language.affine import ZERO, Cond, Lin, compare
 from dmaverify.machines.pto.signatures import seen_of
-from dmaverify.machines.pto.tile_places import TilePlaces
 from dmaverify.machines.pto.tiles import HandedTile, TileElement, TileOp, TileWork
 from dmaverify.machines.pto.typed import SCALAR, TILE, TypedOperand, TypedUse
+from dmaverify.machines.pto.valid_shapes import ValidShapes
 from dmaverify.machines.pto.values import TileValue, Value
 from dmaverify.program.instructions import CopyTouch, OperationFact, Use
 
 PRODUCTS = ("pto.tmatmul", "pto.tgemv")
 
 
-class TileOperands(TilePlaces):
+class TileOperands(ValidShapes):
     """Operands of operations on tiles and registers."""
 
     def typed(self, use: TypedUse | None, span: Span) -> None:
@@ -126,7 +126,8 @@ class TileOperands(TilePlaces):
         tile = None if stmt.tile is None else self.value(stmt.tile)
         if not isinstance(tile, TileValue):
             span = stmt.span if stmt.tile is None else stmt.tile.span
-            self.remark("unresolved", f"{stmt.name}: the tile that it gives is not known", span)
+            why = "" if stmt.tile is None else self.because(stmt.tile)
+            self.remark("unresolved", f"{stmt.name}: the tile that it gives is not known{why}", span)
             return None
         pipe = "FIX" if stmt.name.endswith("aiv") else "MTE3"
         return self._use(stmt.name, pipe, [self._cells(tile, self._valid(tile), "read")], stmt, stores=True)

@@ -24,7 +24,6 @@ from dmaverify.machines.pto.tiles import (
     TensorView,
     TilePart,
     TileType,
-    ValidShape,
     keeps_rows,
 )
 from dmaverify.machines.pto.values import TensorPart, TileValue
@@ -62,6 +61,9 @@ class TilePlaces(Carried):
             value = Lin(stated) if stated is not None else None
             if value is None and given is not None:
                 value = self.number_of(given, f"the number of valid {what}")
+            elif value is None and stmt.given:
+                value = Lin(most)
+                self.suppose(f"all {most:,} {what} of the tile that {stmt.given} gives are valid")
             self._sized(value, most, what, stmt)
             sizes.append(value)
         place = self._tile_place(stmt, kind)
@@ -212,27 +214,6 @@ class TilePlaces(Carried):
             tile, kind=kind, rows=rows, cols=cols, name=stmt.result, made=stmt, inside=tuple(self.around),
             first=tile.first + begins, whole=tile.whole or tile,
         )  # fmt: skip
-
-    def _validshape(self, stmt: ValidShape) -> None:
-        tile = self.value(stmt.tile)
-        rows, cols = (self.number_of(o, "the valid shape") for o in stmt.valid)
-        if not isinstance(tile, TileValue) or rows is None or cols is None:
-            said = f"pto.set_validshape: the tile `{stmt.tile.name}`, or how much of it is valid, is not known"
-            self.remark("unresolved", said, stmt.span, "give it a tile of pto.alloc_tile and numbers that are known")
-            return
-        if tile.inside != tuple(self.around):  # nor behind the loop, or next time
-            said = "pto.set_validshape in a loop: which region is valid is not followed"
-            hint = "allocate a tile with these numbers there: pto.alloc_tile valid_row = %r valid_col = %c"
-            self.remark("unresolved", said, stmt.span, hint)
-            return
-        for value, most, what in ((rows, tile.kind.rows, "rows"), (cols, tile.kind.cols, "columns")):
-            self._sized(value, most, what, stmt)
-        if self.when:
-            here = both(self.when)
-            rows, cols = (self.world.choose(here, *pair) for pair in ((rows, tile.rows), (cols, tile.cols)))
-        for name, known in self.values.items():
-            if isinstance(known, TileValue) and known.made is tile.made:  # under whichever name
-                self.values[name] = replace(known, rows=rows, cols=cols)
 
     def _tensorview(self, stmt: TensorView) -> None:
         base = self.value(stmt.base)

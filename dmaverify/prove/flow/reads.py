@@ -258,6 +258,9 @@ class ReadBytes(WrittenBytes):
         if self._decides(event):
             self._unjudged(event, "nothing wrote these bytes, and numbers of the kernel depend on them")
             return
+        if any(low < at + count and at < high for low, high in map(self._range, self._beyond)):
+            self._unjudged(event, "an earlier iteration may have written them")
+            return
         error = isinstance(event, Copy) or event.foreign or event.needs == "stored"
         key = (event.span.start, kind)
         if key in self.findings:

@@ -75,6 +75,7 @@ class WrittenBytes:
     _tails: dict[int, Span] = field(default_factory=dict)
     _bases: list[int] = field(default_factory=list)
     _lost: list[CopyTouch] = field(default_factory=list)
+    _beyond: tuple[CopyTouch, ...] = ()  # what other iterations write, where one stands for all
     _counters: frozenset[str] = frozenset()
     _loops: dict[int, tuple[CopyTouch, Lifted, CopyTouch]] = field(default_factory=dict)
     _worst: dict[int, LoadedBytes] = field(default_factory=dict)  # of every load so far, on any path
