@@ -324,6 +324,22 @@ class _Drawn:
             made = self.tile((rows - 1, cols - 8))
             out.append(Work(name, (one,), made, (self.rng.randint(0, 1), self.rng.randint(0, 8))))
             return made
+        if "any" in work.reads:  # of a tile in rows
+            if self.tiles[one].standing:
+                return None
+            out.append(Work(name, (one, two, self.tile())[: self.rng.choice([2, 3])], made))
+            return made
+        if "beside" in work.reads:
+            left, right = self.tile((rows, 8)), self.tile((rows, cols - 8))
+            out.append(Work("pto.textract", (one,), left, (0, 0)))
+            out.append(Work("pto.textract", (two,), right, (0, 8)))
+            out.append(Work(name, (left, right), made))
+            return made
+        if "turned" in work.reads:  # there and back
+            turned = self.tile((cols, rows), shape=(self.shape[1], self.shape[0]))
+            out.append(Work(name, (one, self.tile()), turned))
+            out.append(Work(name, (turned, self.tile()), made))
+            return made
         if not work.reads:
             out.append(Work(name, (), made, None, True))
             return made

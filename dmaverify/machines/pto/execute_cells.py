@@ -17,7 +17,7 @@ import numpy as np
 from dmaverify.execute.address import strided
 from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto.running import MOST_MOVED
-from dmaverify.machines.pto.tiles import TileType, TileWork
+from dmaverify.machines.pto.tiles import TileType, TileWork, in_form
 from dmaverify.values import dataclass, replace
 
 PRODUCTS = ("pto.tmatmul", "pto.tgemv")
@@ -68,8 +68,12 @@ def reshaped(tile: CellTile, kind: TileType | None) -> CellTile:
     return replace(tile, kind=kind, rows=kind.v_row, cols=kind.v_col, pitch=kind.cols)
 
 
-def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
-    """Ends the run where the memories of an operation, or the shapes of a product, are none that it has."""
+def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile, scalars: int) -> None:
+    """Ends the run where the memories of an operation, its form, or the shapes of a product, are none that it has."""
+    if not in_form(work, len(tiles), scalars):
+        raise Beyond(f"{name} in another form")
+    if work.tiles and any((t.place, t.owner) == (out.place, out.owner) for t in tiles):
+        raise Beyond(f"{name} in place")
     places = sorted(tile.kind.loc for tile in tiles if tile.kind.loc != "scaling")
     if not name.startswith(PRODUCTS):
         if any((loc, out.kind.loc) not in work.between for loc in (t.kind.loc for t in tiles or (out,))):

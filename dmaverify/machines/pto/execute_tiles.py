@@ -306,7 +306,7 @@ class TileRun(RunOrder):
 
     def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
         """Cells that it reads, whether each was written, and cells that it writes."""
-        told(stmt.name, work, tiles, out)
+        told(stmt.name, work, tiles, out, len(stmt.scalars))
         named = self._window(stmt, work)
         reads: dict[str, list[np.ndarray]] = {}
         writes: dict[str, list[np.ndarray]] = {}
@@ -347,18 +347,15 @@ class TileRun(RunOrder):
             yield tile, None if word == "scratch" else self._read(word, tile, out, named)
 
     def _read(self, word: str, tile: CellTile, out: CellTile, named: Sequence[int]) -> np.ndarray:
-        match word:
-            case "each":
-                return self._cells(tile, 0, 0, out.rows, out.cols)
-            case "column":
-                return self._cells(tile, 0, 0, out.rows, 1)
-            case "row":
-                return self._cells(tile, 0, 0, 1, out.cols)
-            case "window":
-                return self._cells(tile, named[0], named[1], out.rows, out.cols)
-            case "mask":
-                return self._cells(tile, 0, 0, out.rows, bit_cells(tile, out.rows, out.cols))
-        return self._cells(tile, 0, 0, tile.rows, tile.cols)
+        sizes = {
+            "each": (out.rows, out.cols), "column": (out.rows, 1), "row": (1, out.cols),
+            "turned": (out.cols, out.rows), "beside": (out.rows, tile.cols),
+        }  # fmt: skip
+        if word == "window":
+            return self._cells(tile, named[0], named[1], out.rows, out.cols)
+        if word == "mask":
+            return self._cells(tile, 0, 0, out.rows, bit_cells(tile, out.rows, out.cols))
+        return self._cells(tile, 0, 0, *sizes.get(word, (tile.rows, tile.cols)))
 
     def _written(
         self, name: str, word: str, tiles: Sequence[CellTile], out: CellTile, named: Sequence[int]
@@ -377,6 +374,15 @@ class TileRun(RunOrder):
                 return self._cells(out, 0, 0, out.kind.rows, out.kind.cols), fits
             case "window":
                 return self._cells(out, named[0], named[1], first.rows, first.cols), True
+            case "beside":
+                return self._cells(out, 0, 0, out.rows, sum(t.cols for t in tiles)), True
+            case "turned":
+                if first.kind.cols > out.kind.rows or first.kind.rows > out.kind.cols:
+                    raise Beyond(f"{name} into a smaller tile")
+                valid = np.arange(out.kind.rows)[:, None] < out.rows
+                return self._cells(out, 0, 0, out.kind.rows, out.kind.cols), valid & (
+                    np.arange(out.kind.cols) < out.cols
+                )
             case "mask":
                 return self._cells(out, 0, 0, first.rows, bit_cells(out, first.rows, first.cols)), True
         if word == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):

@@ -19,11 +19,7 @@ from dmaverify.language.affine import FALSE, ONE, ZERO, Lin, compare
 from dmaverify.machines.pto.ops import CastPtr, Operand
 from dmaverify.machines.pto.tile_operands import PRODUCTS, TileOperands
 from dmaverify.machines.pto.tile_places import TileCells
-from dmaverify.machines.pto.tiles import (
-    TileOp,
-    TileWork,
-    tile_work,
-)
+from dmaverify.machines.pto.tiles import TileOp, TileWork, in_form, tile_work
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value
 from dmaverify.program.instructions import CopyTouch, Place, Use
 from dmaverify.prove.meet import collision
@@ -82,6 +78,13 @@ class TileMeaning(TileOperands):
         return TileCells(at[0], at[1], rows, cols)
 
     def _work(self, stmt: TileOp, work: TileWork, tiles: Sequence[TileValue], out: TileValue) -> list[Use] | None:
+        if not in_form(work, len(tiles), len(stmt.scalars)):
+            self.remark("unresolved", f"{stmt.name}: what it does with these operands is not known", stmt.name_span)
+            return None
+        if work.tiles and any(tile.made is out.made for tile in tiles):
+            said = f"{stmt.name}: `{out.name}` is operand and result: what it makes of it is not documented"
+            self.remark("unresolved", said, stmt.name_span, "give the result a tile of its own")
+            return None
         touches: list[CopyTouch] = []
         idle: list[CopyTouch] = []
         for index, tile in enumerate(tiles):
@@ -102,6 +105,8 @@ class TileMeaning(TileOperands):
                     return None
                 touches.append(self._cells(tile, found, "read"))
                 continue
+            if way == "any" and not self._numbered(stmt, tile):
+                return None
             region = self._read_region(way, tile, out)
             if way != "mask" and self._short(stmt, tile, region.rows, region.cols):
                 return None
@@ -116,6 +121,9 @@ class TileMeaning(TileOperands):
             why += f"valid={rows}x{cols}>`"
             touches.append(self._cells(out, written, "maybe", why))
         else:
+            if work.writes == "turned" and (out.rows, out.cols) != (Lin(out.kind.rows), Lin(out.kind.cols)):
+                why = f"{stmt.name} at line {stmt.span.line} goes over all of it, valid or not"
+                touches.append(self._cells(out, self._all(out), "unknown", why))
             touches.append(self._cells(out, written, "data"))
         used = self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt)
         return [*self._use(stmt.name, "", idle, stmt), *used]
@@ -129,7 +137,21 @@ class TileMeaning(TileOperands):
             way = "own"
         if way == "row":
             return TileCells(ZERO, ZERO, ONE, out.cols)
+        if way == "turned":
+            return TileCells(ZERO, ZERO, out.cols, out.rows)
+        if way == "beside":
+            return TileCells(ZERO, ZERO, out.rows, tile.cols)
         return self._all(tile) if way == "mask" else self._valid(tile)
+
+    def _numbered(self, stmt: TileOp, tile: TileValue) -> bool:
+        """Whether elements of a tile are named by their number, each of which is taken to be a valid one."""
+        kind = tile.kind
+        if kind.boxed or kind.column_major or tile.pitch != kind.cols:
+            said = f"{stmt.name}: which elements of `{tile.name}` its indices name is not documented"
+            self.remark("unresolved", said, stmt.name_span, "give it a tile in rows")
+            return False
+        self.suppose(f"indices of {stmt.name} at line {stmt.span.line} name valid elements of `{tile.name}`")
+        return True
 
     def _holds_bits(self, mask: TileValue, rows: Lin, cols: Lin, *, exactly: bool = False) -> bool:
         """Whether the valid region of a packed mask has a bit for each of so many elements (and no byte more)."""
@@ -149,6 +171,14 @@ class TileMeaning(TileOperands):
             return None if self._short(stmt, tiles[0], None, out.cols) else TileCells(ZERO, ZERO, ONE, out.cols)
         if work.writes == "window":
             return self._window(stmt, out, tiles[0].rows, tiles[0].cols)
+        if work.writes == "beside":
+            cols = tiles[0].cols + tiles[1].cols
+            self._need(compare("le", cols - out.kind.cols), stmt, f"`{out.name}` has {out.kind.cols:,} columns", cols)
+            return TileCells(ZERO, ZERO, out.rows, cols)
+        if work.writes == "turned" and (tiles[0].kind.cols > out.kind.rows or tiles[0].kind.rows > out.kind.cols):
+            said = f"{stmt.name}: `{out.name}` has no place for all rows and columns of `{tiles[0].name}`"
+            self.remark("unresolved", said, stmt.name_span, "give it as many rows as the other has columns")
+            return None
         if work.writes == "whole":
             if any(self._no_place(stmt, tile, out) for tile in tiles):
                 return None

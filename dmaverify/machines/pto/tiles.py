@@ -201,6 +201,7 @@ class TileWork:
     between: frozenset[tuple[str, str]]
     scratch: int | None = None  # which of the tiles that it names first is no input
     idle: bool = False  # the machine leaves its scratch alone
+    tiles: tuple[int, ...] = ()  # how many it takes, least and most, in the form that the data speaks of
 
 
 @lru_cache(maxsize=1)
@@ -209,10 +210,15 @@ def tile_work() -> Mapping[str, TileWork]:
     out = {}
     for entry in load_target("pto").raw["tile"].values():
         ways = frozenset((one, other) for one, other in entry.get("between", [("vec", "vec")]))
-        scratch = (entry.get("scratch"), entry.get("idle", False))
-        work = TileWork(tuple(entry["reads"]), entry["writes"], ways, *scratch)
+        rest = (entry.get("scratch"), entry.get("idle", False), tuple(entry.get("tiles", ())))
+        work = TileWork(tuple(entry["reads"]), entry["writes"], ways, *rest)
         out.update(dict.fromkeys((f"pto.{op}" for op in entry["names"]), work))
     return out
+
+
+def in_form(work: TileWork, tiles: int, scalars: int) -> bool:
+    """Whether an operation has as many operands as in the form that the data speaks of."""
+    return not work.tiles or (work.tiles[0] <= tiles <= work.tiles[-1] and not scalars)
 
 
 def is_tile_op(op: Op) -> bool:
