@@ -119,6 +119,33 @@ def test_a_part_lies_in_its_tile_on_blocks(made: str, status: Status) -> None:
     assert verdict.status is status, verdict
 
 
+BOXES = "col_major, slayout=row_major"
+
+
+@pytest.mark.parametrize("layout", [BOXES, "col_major, slayout=none_box"])
+@pytest.mark.parametrize(
+    ("at", "shape", "valid", "other", "status"),
+    [
+        ((0, 0), (8, 32), (8, 32), "", Status.PROVED),
+        ((0, 0), (8, 32), (4, 24), "", Status.PROVED),
+        ((0, 0), (4, 32), (4, 32), "", Status.UNKNOWN),
+        ((0, 8), (8, 24), (8, 24), "", Status.UNKNOWN),
+        ((0, 0), (8, 32), (8, 32), "row_major, slayout=row_major", Status.UNKNOWN),
+    ],
+    ids=("whole", "less of it", "rows", "columns", "another layout"),
+)
+def test_of_a_tile_in_boxes_or_columns_all_of_it_is_a_part(
+    at: tuple[int, int], shape: tuple[int, int], valid: tuple[int, int], other: str, status: Status, layout: str
+) -> None:
+    whole = kind(ROWS, COLS, layout=layout)
+    of = kind(*shape, valid=f"v_row={valid[0]}, v_col={valid[1]}", layout=other or layout)
+    body = f"  %t = pto.alloc_tile : {whole}\n" + moved("tload", "t", (ROWS, COLS), of=whole)
+    body += f"  %u = pto.subview %t[%c{at[0]}, %c{at[1]}] sizes [{shape[0]}, {shape[1]}] : {whole} -> {of}\n"
+    body += moved("tstore", "u", valid, of=of)
+    assert check(body).status is status, check(body)
+    assert status is Status.UNKNOWN or not run(body)
+
+
 @pytest.mark.parametrize(("most", "status"), [(4, Status.PROVED), (5, Status.REFUTED)])
 @pytest.mark.parametrize("stores", [True, False])
 def test_a_part_at_any_row_lies_in_its_tile(most: int, stores: bool, status: Status) -> None:

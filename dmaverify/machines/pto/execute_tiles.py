@@ -176,9 +176,10 @@ class TileRun(RunOrder):
         if kind is None or stmt.sizes != (kind.rows, kind.cols):
             raise Beyond("a part of a tile of a type that is not told")
         straight = own.cols == kind.cols == 1 or not (kind.column_major or own.column_major)
-        if not straight or (own.loc, own.bits, own.boxed, kind.boxed) != (kind.loc, kind.bits, False, False):
-            raise Beyond("a part of a tile in boxes or columns")
         row, col = (self._int(one) for one in stmt.offsets)
+        rest = (own.loc, own.bits, own.boxed, kind.boxed) != (kind.loc, kind.bits, False, False)
+        if (not straight or rest) and ((row, col) != (0, 0) or own != replace(kind, v_row=own.v_row, v_col=own.v_col)):
+            raise Beyond("a part of a tile in boxes or columns")
         stated = zip((kind.v_row, kind.v_col), stmt.valid or (None, None), strict=True)
         rows, cols = (self._int(one) if n is None and one is not None else n for n, one in stated)
         if rows is None or cols is None:

@@ -24,6 +24,7 @@ from dmaverify.machines.pto.tiles import (
     TensorView,
     TilePart,
     TileType,
+    is_whole,
     keeps_rows,
 )
 from dmaverify.machines.pto.values import TensorPart, TileValue
@@ -178,7 +179,7 @@ class TilePlaces(Carried):
         self.values[stmt.result] = TileValue(*known, stmt.result, tile.addressed, stmt, tuple(self.around))
 
     def _tilepart(self, stmt: TilePart) -> None:
-        """A part of the rows of a tile, which stay as far apart as they are; in boxes and columns it is not known."""
+        """A part of the rows of a tile, which stay as far apart as they are; in boxes and columns all of it alone."""
         tile, kind = self.value(stmt.source), stmt.type
         self.values[stmt.result] = None
         if not isinstance(tile, TileValue) or kind is None:
@@ -194,7 +195,8 @@ class TilePlaces(Carried):
         if row is None or col is None or rows is None or cols is None:
             self.reasons[stmt.result] = "where it begins, or how many of its rows and columns are valid, is not known"
             return
-        if (kind.rows, kind.cols) != stmt.sizes or not keeps_rows(kind, tile.kind):
+        every = row == col == ZERO and is_whole(kind, tile.kind) and tile.whole is None
+        if (kind.rows, kind.cols) != stmt.sizes or not (every or keeps_rows(kind, tile.kind)):
             self.reasons[stmt.result] = "how a part of a tile in boxes or columns lies is not followed"
             return
         for at, size, most, what in (

@@ -137,6 +137,11 @@ class TilePart(Stmt):
     type: TileType | None = None
 
 
+def is_whole(part: TileType, whole: TileType) -> bool:
+    """Whether a part of a tile that begins where it does is all of it, in whatever order its cells lie."""
+    return len({(one.loc, one.rows, one.cols, one.bits, one.column_major, one.box) for one in (part, whole)}) == 1
+
+
 def keeps_rows(part: TileType, whole: TileType) -> bool:
     """Whether a part of a tile lies in rows of that tile, each as long as there."""
     alike = (part.loc, part.bits, part.boxed) == (whole.loc, whole.bits, False) and not whole.boxed
