@@ -80,11 +80,10 @@ class DefiniteJudge(ReadBytes):
         when = self.world.put_cond(event.when, at.counters)
         out: list[Path] = []
         for path in paths:
-            other = path.copy()
-            sides = ((path, when, event.then), (other, when.negated(), event.other))
-            for one, condition, body in sides:
-                if self._feasible(one, condition):
-                    out += self._run(body, [self._assuming(one, condition)], at)
+            sides = [(when, event.then), (when.negated(), event.other)]
+            taken = [side for side in sides if self._feasible(path, side[0])]
+            for one, (condition, body) in zip([path.copy() for _ in taken[1:]] + [path], taken, strict=False):
+                out += self._run(body, [self._assuming(one, condition)], at)
         moving = [name for name, _ in at.lifted]
         split = bool(out) and (not self.world.roots(when).isdisjoint(moving) or self.world.changes(when, moving))
         if split:  # each iteration takes its own side
