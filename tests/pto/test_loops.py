@@ -803,3 +803,54 @@ def test_what_an_earlier_round_wrote_elsewhere_is_not_missing(
     found = check(text)
     assert found.status is status
     assert {f.rule for f in found.errors} <= {"core/definite"}
+
+
+PARTLY = """func.func @k(%s: {GM}, %o: {GM}, %n: index, %m: index) {{
+%i0 = arith.constant 0 : index
+%i1 = arith.constant 1 : index
+%z = arith.constant 0 : i64
+%one = arith.constant 1 : i64
+%l = arith.constant 32 : i64
+%four = arith.constant 4 : i64
+%far = arith.constant 64 : i64
+%u = pto.castptr %z : i64 -> {UB}
+%half = pto.addptr %u, %i32 : {UB} -> {UB}
+%i8 = arith.constant 8 : index
+%i1024 = arith.constant 1024 : index
+%beyond = pto.addptr %u, %i1024 : {UB} -> {UB}
+scf.for %x = %i0 to %n step %i1 {{
+  %at = arith.muli %x, %i8 : index
+  %d = pto.addptr %beyond, %at : {UB} -> {UB}
+  {LOAD}
+  {around}
+  pto.mte_gm_ub %s, %u, %z, %l nburst(%four, %l, %far) : {GM}, {UB}, i64, i64, i64, i64, i64
+  pto.barrier <PIPE_ALL>
+  {behind}
+  pto.mte_ub_gm %half, %o, %l nburst(%rows, %far, %l) : {UB}, {GM}, i64, i64, i64, i64
+  pto.barrier <PIPE_ALL>
+  {ends}
+}}
+return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("around", "behind", "ends", "rows", "least", "proved"),
+    [
+        ("", "", "", 2, 0, True),
+        ("", "", "", 3, 0, False),  # a row too many
+        ("scf.for %y = %i0 to %m step %i1 {", "", "}", 2, 0, True),
+        ("scf.for %y = %i0 to %m step %i1 {", "}", "", 2, 1, True),
+        ("scf.for %y = %i0 to %m step %i1 {", "}", "", 2, 0, False),  # which may not run
+    ],
+)
+def test_a_part_of_what_each_round_writes_at_one_place_was_written(
+    around: str, behind: str, ends: str, rows: int, least: int, proved: bool
+) -> None:
+    notes = "".join(f"// dmaverify: gm %{name} = 128 bytes\n" for name in "so")
+    notes += f"// dmaverify: assume %m in {least}..1000\n// dmaverify: assume %n in 0..1000\n"
+    text = PARTLY.format(GM=GM, UB=UB, LOAD=LOAD, around=around, behind=behind, ends=ends)
+    text = text.replace("%i1 =", f"%rows = arith.constant {rows} : i64\n%i32 = arith.constant 32 : index\n%i1 =", 1)
+    found = check(notes + text)
+    assert (found.status is Status.PROVED) == proved, found

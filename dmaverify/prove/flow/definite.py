@@ -217,11 +217,12 @@ class DefiniteJudge(ReadBytes):
         some = compare("lt", -trip)
         ends = [self._assuming(p.copy(), some.negated()) for p in paths if self._feasible(p, some.negated())]
         paths = [self._assuming(p, some) for p in paths if self._feasible(p, some)]
-        before, others, here = len(self._lost), self._beyond, at.in_all(loop, trip)
+        before, others, here = len(self._lost), (self._beyond, self._running), at.in_all(loop, trip)
         writes = (touch for touch in touches_in(loop.body) if touch.writes and self._mine(touch))
-        self._beyond = (*others, *(self._put(touch, here) for touch in writes))
+        self._beyond = (*self._beyond, *(self._put(touch, here) for touch in writes))
+        self._running |= {trip}
         after = self._renewed(loop, self._run(loop.body, paths, here))
-        self._beyond = others
+        self._beyond, self._running = others
         for path in after:
             path.facts = tuple(f for f in path.facts if loop.counter not in self._roots_of(f))
             path.rows = self._kept(path.rows, self._lost[before:])

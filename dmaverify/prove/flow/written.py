@@ -76,6 +76,7 @@ class WrittenBytes:
     _bases: list[int] = field(default_factory=list)
     _lost: list[CopyTouch] = field(default_factory=list)
     _beyond: tuple[CopyTouch, ...] = ()  # what other iterations write, where one stands for all
+    _running: frozenset[Lin] = frozenset()  # how often loops run that do, where one iteration stands for all
     _counters: frozenset[str] = frozenset()
     _loops: dict[int, tuple[CopyTouch, Lifted, CopyTouch]] = field(default_factory=dict)
     _worst: dict[int, LoadedBytes] = field(default_factory=dict)  # of every load so far, on any path
@@ -130,6 +131,8 @@ class WrittenBytes:
         start = spans[0][0]
         starts, length = [start], touch.length.const
         for count, stride in touch.steps:
+            if stride == ZERO and (count in self._running or (count.is_const and count.const > 0)):
+                continue  # the same rows in each iteration
             if not count.is_const or not stride.is_const:
                 return None
             if count.const > 1 and stride.const == length and len(starts) == 1:
