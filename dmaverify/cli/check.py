@@ -26,7 +26,7 @@ from dmaverify.cli.request import (
 )
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, listened_job, nothing_judged, rendered, run_jobs, what_next
-from dmaverify.language.files import write_text
+from dmaverify.language.files import must_take, write_text
 from dmaverify.report.write import WITH_FIXES, WITHOUT_CODE
 
 Tick = Callable[[int], None]
@@ -70,6 +70,8 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
         raise InputError("nothing to check", None, what_next())
     check_rules(request)
     check_names(request)
+    for file in request.written:
+        must_take(file)
     files, hidden = request.chosen_files()
     own = _with_own_engine(request, files)
     jobs, since = request.jobs_of(files), _since(request)

@@ -71,6 +71,12 @@ class CheckRequest:
     given: Mapping[str, Any]
 
     @property
+    def written(self) -> list[str]:
+        """The files that the request asks for."""
+        asked = (self.given["write_baseline"], self.given["playback"])
+        return [*(file for _, file in self.reports), *(file for file in asked if file is not None)]
+
+    @property
     def files(self) -> list[tuple[str, str | None]]:
         """The files to check, without those that the settings exclude."""
         return self.chosen_files()[0]

@@ -86,7 +86,10 @@ def _at_line(path: str) -> str:
         return path
     from dmaverify.language.toml_spans import read_source
 
-    lines = read_source(found[1]).text.split("\n")[: int(found[2])]
+    lines = read_source(found[1]).text.rstrip("\n").split("\n")
+    if int(found[2]) > len(lines):
+        raise InputError(f"{found[1]} has {len(lines)} lines, no line {found[2]}", None, "name one: PATH::NAME")
+    lines = lines[: int(found[2])]
     name = next((table[1] for line in reversed(lines) if (table := _TABLE.match(line))), None)
     if name is None:
         raise InputError(f"line {found[2]} of {found[1]} stands in no transfer", None, "name one: PATH::NAME")
@@ -288,6 +291,8 @@ def output_of(text: str) -> tuple[str, str]:
 
         near = suggestion(name, FORMATS) if equals and name not in FORMATS else None
         raise InputError(f"`--output {text}` is not FORMAT=FILE", None, near or f"formats: {', '.join(FORMATS)}")
+    if file == "-":
+        raise InputError(f"`--output {text}` names no file", None, f"--format {name} prints it")
     return name, file
 
 

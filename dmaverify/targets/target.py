@@ -75,9 +75,13 @@ class Target:
         for name, value in overrides:
             full = name if name in limits else f"{name}_max"
             if full not in limits:
-                raise InputError(f"{self.name} has no limit {name!r}", span, suggestion(name, limits))
+                raise InputError(
+                    f"{self.name} has no limit {name!r}",
+                    span,
+                    suggestion(name, limits) or "`dmaverify targets` has them",
+                )
             if value < 1:
-                raise InputError(f"the limit {name} must be at least 1, not {value}", span)
+                raise InputError(f"the limit {name} must be at least 1, not {value}", span, "write 1 or more")
             limits[full] = value
         return limits
 

@@ -66,6 +66,17 @@ PLANTED = [
     ("relayout.toml", "C = 256", "C = = 256", "8:4", INPUT, "write a single `=`"),
     ("relayout.toml", "C = 256", "C =", "8:3", INPUT, "write a number"),
     ("relayout.toml", "schema = 1", "schema = 2", "2:10", INPUT, "`schema = 1`"),
+    ("relayout.toml", '"rngd"', '"""rngd"', "3:10", INPUT, "the text is not closed"),
+    ("relayout.toml", '"rngd"', "'rngd\"", "3:10", INPUT, "the text is not closed"),
+    (
+        "relayout.toml",
+        "[transfer.relayout]",
+        "[transfer.relayout.x]\n[transfer]",
+        "11:2",
+        INPUT,
+        "write [transfer.NAME]",
+    ),
+    ("relayout.toml", "[transfer.relayout]", "[[transfer.relayout]", "10:20", INPUT, "two brackets on both sides"),
     # plans: names
     ("relayout.toml", "stream", "streem", "14:1", INPUT, "did you mean `stream`?"),
     ("relayout.toml", '"hbm"', '"hmb"', "12:20", INPUT, "did you mean `hbm`?"),
@@ -165,6 +176,9 @@ PLANTED = [
     ),
     ("pto.mlir", "copy_gm_to_ubuf", "copy_gm_to_ub", "12:3", "core/unresolved-copy", "'pto.copy_gm_to_ubuf'?"),
     ("pto.toml", "copies = [1]", "copies = [2]", "15:10", ILL, "the kernel has 1"),
+    ("pto.toml", 'file = "pto.mlir"\n', "", "9:9", INPUT, 'write `file = "load.mlir"` in [kernel.load]'),
+    ("pto.toml", "gm =", 'under = { "pad-extnt=gap" = "proved" }\ngm =', "11:11", INPUT, "did you mean 'pad-extent'?"),
+    ("pto.toml", "gm =", 'under = { "pad-extent=gap" = "yes" }\ngm =', "11:31", INPUT, 'write "proved"'),
     ("pto.toml", '"pto.mlir"', '"ptoo.mlir"', "10:9", INPUT, "pto.mlir`?"),
     # iDMA
     ("idma.toml", "dim = 14, 28, 32", "dim = 14, 28, 28", "23:15", "core/same-element", "write 32 into dim 0"),
