@@ -9,7 +9,7 @@ too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
@@ -119,7 +119,7 @@ def check_job(job: Job) -> Result:
     options = Options(**{key: value for key, value in settings.items() if key not in OF_LISTS})
 
     def judge() -> list[Verdict]:
-        from dmaverify.jobs.load import check
+        from dmaverify.jobs.load import check, listed_verdict
 
         with allowing(options.allow):
             listed = listed_verdict(path, settings, target, name)
@@ -133,31 +133,6 @@ def listened_job(job: Job) -> tuple[list[Any], AskedLog]:
     with asking() as asked:
         verdicts, _ = check_job(job)
     return verdicts, asked
-
-
-def listed_verdict(
-    path: str, settings: Mapping[str, Any], target: str | None = None, name: str | None = None
-) -> Verdict | None:
-    """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. `engine` and
-    `dims` of the settings say whose it is. Raises InputError.
-    """
-    if path.endswith(".toml"):
-        return None
-    from dmaverify.jobs.load import judged_by
-    from dmaverify.machines.idma.check import SUFFIXES, verdict_of_file
-
-    if path.endswith(SUFFIXES):
-        judged_by("idma", target, path)
-    try:
-        found = verdict_of_file(
-            path, settings.get("readings", {}), engine=settings.get("engine", ()), dims=settings.get("dims"),
-            defines=settings.get("defines", ()),
-        )  # fmt: skip
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    if found is not None and name is not None:
-        raise InputError(f"`::{name}` names nothing: {path} is judged as a whole", None, f"dmaverify check {path}")
-    return found
 
 
 WANTED = "plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, *.mlir)"

@@ -186,6 +186,10 @@ def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
     """The target of that name, or of the folder at that path (below `relative_to`). Read again when its files change.
 
     Raises InputError with one line and the place for whatever is missing or wrong in it.
+
+    >>> machine = load_target("rngd")
+    >>> machine.name, machine.limits["packet_max"], machine.dtypes["bf16"]
+    ('rngd', 4096, 16)
     """
     if not isinstance(relative_to, str | Path | None):
         raise InputError("`relative_to` is no folder", None, f"it is of type {type(relative_to).__name__}")

@@ -92,6 +92,23 @@ def test_the_python_of_the_pages_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tried >= 10
 
 
+def test_the_public_functions_have_examples_and_they_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    import dmaverify
+    from dmaverify.testing import plugin, seeded_plan, with_fault
+
+    monkeypatch.chdir(ROOT)
+    runner, tried = doctest.DocTestRunner(verbose=False), 0
+    functions = [getattr(dmaverify, name) for name in generator().PUBLIC]
+    functions += [plugin.assert_plan, plugin.assert_equivalent, plugin.assert_same, seeded_plan, with_fault]
+    for function in functions:
+        (found,) = doctest.DocTestFinder(recurse=False).find(function, function.__name__)
+        assert found.examples, function.__name__
+        out = io.StringIO()
+        assert runner.run(found, out=out.write).failed == 0, out.getvalue()
+        tried += 1
+    assert tried == len(functions) >= 12
+
+
 # ---------------------------------------------------------------- generated pages
 
 
