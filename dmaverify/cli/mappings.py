@@ -32,7 +32,8 @@ def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None,
     from dmaverify.report.data import dumps
 
     if stdin:
-        return lines(lambda request: cells_request(request, raw))
+        beside = {"a mapping": expr, "--axes": axes, "--from": start, "--count": count is not None}
+        return lines(lambda request: cells_request(request, raw), beside=beside)
     if expr is None:
         raise fail([InputError("no mapping given", None, 'dmaverify cells "A / 2, B" --axes A=4,B=3')])
     from dmaverify.language.parse import parse_axes

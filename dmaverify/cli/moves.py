@@ -91,6 +91,8 @@ def emit(path: str, form: str, as_json: bool) -> None:
         raise told(emitted_plan(path, form))
     from dmaverify.jobs.kernels import written
 
+    if not is_copy_text(path.partition("::")[0]):
+        raise InputError(f"{path} has no copies to emit", None, "name PTO text (*.mlir, *.pto) or a plan file")
     if form not in ("inline", "registers", "words", "slices"):
         raise InputError(f"a kernel has no form {form!r}", None, "one of inline, registers, words, slices")
     raise told(written(path, form, as_json=as_json))
@@ -139,7 +141,11 @@ def synth(
 
     settings = settings_of({"prefix": prefix, **fixed}, SynthSettings(simulate=simulate, reading=readings_of(reading)))
     if stdin:
-        return lines(lambda request: synth_request(request, settings), code_of_reply, patience=10)
+        beside = {
+            "a path": paths, "--output": output, "--certificate": certificate, "--emit": emit, "-j": workers > 1,
+            "--timings": timings, "--layouts": layouts,
+        }  # fmt: skip
+        return lines(lambda request: synth_request(request, settings), code_of_reply, 10, beside)
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
     if layouts:
@@ -190,10 +196,7 @@ def cost(
     if values and not kernel:
         raise InputError("--set is for the arguments of kernels in PTO text", None, "leave it out")
     if stdin:
-        if path is not None or formula:
-            said = "a path" if path is not None else "--formula"
-            raise InputError(f"{said} beside --stdin has no meaning", None, 'a line names its plan: {"path": ..}')
-        return lines(lambda request: cost_request(request, chosen))
+        return lines(lambda request: cost_request(request, chosen), beside={"a path": path, "--formula": formula})
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
     if kernel:

@@ -127,7 +127,7 @@ def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Pl
     from dmaverify.plan.read import read_plan, read_plan_text
 
     if isinstance(plan, PlanType):
-        return _selected(plan, name)
+        return selected(plan, name)
     text = str(plan)
     if isinstance(plan, str) and is_text(text):
         return select(read_plan_text(text, target=target, partly=True), name)
@@ -135,12 +135,12 @@ def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Pl
     if path.endswith(".rs"):
         from dmaverify.machines.rngd.rust.plans import read_kernel_plan
 
-        return _selected(read_kernel_plan(path, target=target), name or inner or None)
+        return selected(read_kernel_plan(path, target=target), name or inner or None)
     return select(read_plan(path, target=target, partly=True), name or inner or None)
 
 
-def _selected(plan: Plan, name: str | None) -> Plan:
-    """As `select`; in a kernel a name may be that of a function too."""
+def selected(plan: Plan, name: str | None) -> Plan:
+    """As `select`, of a Rust kernel too, where a name may be that of a function."""
     from dmaverify.plan.plan import select
 
     if plan.is_kernel and name is not None:

@@ -67,12 +67,13 @@ def _bytes_of(path: str | Path, most: int) -> bytes:
             raise OSError(errno.ELOOP, "a link that leads back to itself", str(path))
         raise OSError(22, "a link that leads out of the project (--allow-path DIR allows it)", str(path))
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with open(handle, "rb") as file:
-        kind = os.fstat(handle).st_mode
+    kind = os.fstat(handle).st_mode
+    if not stat.S_ISREG(kind):
+        os.close(handle)
         if stat.S_ISDIR(kind):
-            raise IsADirectoryError(21, "Is a directory", str(path))
-        if not stat.S_ISREG(kind):
-            raise OSError(22, NOT_REGULAR, str(path))
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        raise OSError(22, NOT_REGULAR, str(path))
+    with open(handle, "rb") as file:
         return file.read(most)
 
 
