@@ -159,6 +159,14 @@ def test_options_and_settings_that_pages_speak_of_exist() -> None:
                     assert option in helps, (path.name, found[0])
 
 
+def test_the_modules_that_the_design_names_exist() -> None:
+    named = re.findall(r"`([\w/]+(?:\.py|/))`", (DOCS / "design.md").read_text(encoding="utf-8"))
+    package = ROOT / "dmaverify"
+    assert len(named) > 40
+    assert [name for name in named if not (package / name).exists() and not any(package.rglob(name.strip("/")))
+            and not (ROOT / name).exists()] == []  # fmt: skip
+
+
 @pytest.mark.slow
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     build = [
