@@ -38,7 +38,8 @@ def run(
     flat arrays of one number for each unit of the declared region. Raises InputError, and TooLarge above `limit_units`
     units.
 
-    >>> done = run("examples/first.toml::relayout")
+    >>> import dmaverify as dv
+    >>> done = dv.run("examples/first.toml::relayout")
     >>> done.packets, done.bytes_moved, done.units_equal, done.memory_after.shape, sorted(done.broken)
     (512, 131072, 131072, (131072,), [])
     """
@@ -85,7 +86,8 @@ def synthesize(
     (bytes), engines, entries, commands, prefix, budget (seconds), evaluations, simulate, reading. Moves between gm and
     ub are answered with the fewest copies. Raises InputError, InputErrors.
 
-    >>> found = synthesize("examples/first.toml", packet=256)
+    >>> import dmaverify as dv
+    >>> found = dv.synthesize("examples/first.toml", packet=256)
     >>> found.cycles, found.bound, found.optimal, str(found.transfer.stream.packet)
     (1011.0, 1011.0, True, 'C')
     """
@@ -120,7 +122,8 @@ def price(
     `exact`: the simulator gives the same number; else it is a lower bound of it. Raises InputError, also for a machine
     without prices.
 
-    >>> cost = price("examples/first.toml")
+    >>> import dmaverify as dv
+    >>> cost = dv.price("examples/first.toml")
     >>> cost.cycles, cost.binding, [term.name for term in cost.terms][:3]
     (1012.0, 'read issue', ['start-up', 'read issue', 'write issue'])
     """

@@ -31,7 +31,8 @@ def mapping(text: str, axes: Mapping[str, int]) -> Expr:
 
     Raises InputError where the text cannot be read or has no meaning (an indivisible cut, an unknown axis).
 
-    >>> found = mapping("A / 4, A % 4 # 6", {"A": 16})
+    >>> import dmaverify as dv
+    >>> found = dv.mapping("A / 4, A % 4 # 6", {"A": 16})
     >>> found.size, str(found)
     (24, 'A / 4, A % 4 # 6')
     """
@@ -104,7 +105,8 @@ def load(
     A plan with symbols only where the caller judges `symbols`, one of which some entries cannot be read only where it
     tells of these (`partly`). Raises InputErrors, InputError.
 
-    >>> plan = load("examples/first.toml")
+    >>> import dmaverify as dv
+    >>> plan = dv.load("examples/first.toml")
     >>> plan.names, dict(plan.axes), str(plan.transfers[0].transfer.dest.slice)
     (('relayout',), {'A': 64, 'B': 8, 'C': 256}, 'A')
     """
@@ -166,7 +168,8 @@ def check(
     of the command line does with small moves: `Options(cross_check=65536)`. `keep` receives the solver's questions per
     name. Raises InputError for what cannot be read; whatever goes wrong with one entry is told in its own verdict.
 
-    >>> [(one.name, one.status.value, one.claim) for one in check("examples/first.toml")]
+    >>> import dmaverify as dv
+    >>> [(one.name, one.status.value, one.claim) for one in dv.check("examples/first.toml")]
     [('relayout', 'proved', 'all 131,072 bytes')]
     """
     from dmaverify.jobs.verdicts import verdicts_of

@@ -187,7 +187,8 @@ def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
 
     Raises InputError with one line and the place for whatever is missing or wrong in it.
 
-    >>> machine = load_target("rngd")
+    >>> import dmaverify as dv
+    >>> machine = dv.load_target("rngd")
     >>> machine.name, machine.limits["packet_max"], machine.dtypes["bf16"]
     ('rngd', 4096, 16)
     """

@@ -56,6 +56,7 @@ def assert_plan(plan: str | Path, name: str | None = None, *, target: str | None
 
     Returns the verdicts. Raises PlanFailed, with the report as message, unless all of them are as expected.
 
+    >>> from dmaverify.testing.plugin import assert_plan
     >>> [verdict.name for verdict in assert_plan("examples/first.toml")]
     ['relayout']
     """
@@ -75,6 +76,7 @@ def assert_equivalent(first: str | Expr, second: str | Expr, axes: Mapping[str, 
     `axes` are sizes in elements. Returns the answer. Raises PlanFailed with the smallest difference, and also where the
     solver has no answer.
 
+    >>> from dmaverify.testing.plugin import assert_equivalent
     >>> assert_equivalent("A / 2, A % 2", "A", {"A": 8}).status
     'proved'
     """
@@ -95,6 +97,7 @@ def assert_same(
 
     Returns the answer. Raises PlanFailed with the first place where it is not so, and also where there is no answer.
 
+    >>> from dmaverify.testing.plugin import assert_same
     >>> assert_same("examples/equal.toml::whole", "examples/equal.toml::by-rows", tiers=["hbm"]).status
     'proved'
     """

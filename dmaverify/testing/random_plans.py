@@ -102,6 +102,7 @@ def seeded_plan(seed: int | str, target: Target, *, valid: bool | None = None, t
     """The plan of a seed (see `plan`): the same on every machine.
 
     >>> from dmaverify.targets.target import load_target
+    >>> from dmaverify.testing import seeded_plan
     >>> rngd = load_target("rngd")
     >>> seeded_plan(7, rngd, valid=True).text(rngd).splitlines()[:2]
     ['schema = 1', 'target = "rngd"']

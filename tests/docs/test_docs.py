@@ -101,7 +101,7 @@ def test_the_public_functions_have_examples_and_they_run(monkeypatch: pytest.Mon
     functions = [getattr(dmaverify, name) for name in generator().PUBLIC]
     functions += [plugin.assert_plan, plugin.assert_equivalent, plugin.assert_same, seeded_plan, with_fault]
     for function in functions:
-        (found,) = doctest.DocTestFinder(recurse=False).find(function, function.__name__)
+        (found,) = doctest.DocTestFinder(recurse=False).find(function, function.__name__, globs={})
         assert found.examples, function.__name__
         out = io.StringIO()
         assert runner.run(found, out=out.write).failed == 0, out.getvalue()
