@@ -32,7 +32,7 @@ MAX_DEPTH = 64  # parts of one key; a plan file needs five
 MAX_DIGITS = 4300  # of one integer, the standard library's own limit
 
 _PIPE = 'name a file; plans from a pipe go to --stdin, one a line: {"plan": "<text>"}'
-_UTF8 = "a plan file is TOML, saved as UTF-8"
+_UTF8 = "save it as text, in UTF-8"
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[ \t]*\n[ \t\n]*|.)", re.DOTALL)
 _TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate inline table key")
 _NOT_CLOSED = ('Expected "', "Unterminated", "Found invalid character '\\n'")

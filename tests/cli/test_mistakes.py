@@ -174,6 +174,8 @@ PLANTED = [
         "core/unresolved-copy",
         "'%c128_i64'?",
     ),
+    ("pto.mlir", "%c0_i64 = ", "c0_i64 % = ", "4:10", INPUT, "operands begin with `%`"),
+    ("pto.mlir", "  return\n}", "  return\n", "3:42", INPUT, "add the `}` that ends its region"),
     ("pto.mlir", "copy_gm_to_ubuf", "copy_gm_to_ub", "12:3", "core/unresolved-copy", "'pto.copy_gm_to_ubuf'?"),
     ("pto.toml", "copies = [1]", "copies = [2]", "15:10", ILL, "the kernel has 1"),
     ("pto.toml", 'file = "pto.mlir"\n', "", "9:9", INPUT, 'write `file = "load.mlir"` in [kernel.load]'),

@@ -124,3 +124,12 @@ def test_a_terminal_that_lacks_characters_shows_escapes(shell, good, monkeypatch
     assert invoke(["check", "plan.toml"]) == 2
     bare.flush()
     assert b"A = \\xe9" in bare.buffer.getvalue()
+
+
+@pytest.mark.parametrize(("name", "cites"), [("k.rs", False), ("k.mlir", False), ("k.toml", True)])
+def test_only_what_is_wrong_with_a_plan_cites_the_format_of_plans(shell, name, cites):
+    shell.write("fn f() {}\0", name)
+    code, out, _ = shell("check", name)
+    assert code == 2
+    assert ("plan file format" in out) is cites
+    assert "TOML" not in out
