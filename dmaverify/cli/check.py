@@ -128,6 +128,10 @@ _READ_BY = {
 
 def _of_some(request: CheckRequest, files: Sequence[tuple[str, str | None]]) -> None:
     """Raises InputError for an option that no file has a use for, so that none is passed over."""
+    if request.given["explain"] and request.show not in ("full", "concise"):
+        raise InputError(
+            f"--explain is told as text, not as {request.show}", None, "leave it out, or --output FORMAT=FILE"
+        )
     for name, (readers, suffixes) in _READ_BY.items():
         useless = files and not any(file.endswith(suffixes) for file, _ in files) and not request.given["trace"]
         if useless and request.given[name] not in (None, False, ()):
@@ -200,7 +204,7 @@ def finished(
         from dmaverify.report.summary import statistics
 
         (out if request.show in ("full", "concise") else err).append(statistics(verdicts))
-    if request.given["explain"] and request.show in ("full", "concise"):
+    if request.given["explain"]:
         from dmaverify.cli.rust import explained
 
         out.append(explained(request.jobs, request.options["readings"]))

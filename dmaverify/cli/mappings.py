@@ -67,6 +67,8 @@ def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
     from dmaverify.jobs.load import load
     from dmaverify.report.data import dumps
 
+    if explain and as_json:
+        raise InputError("--explain is told as text, --json has the commands", None, "give one of them")
     plan = with_streams(load(path, partly=True))
     out: list[Any] = []
     code = 2 if plan.unread else 0

@@ -73,6 +73,8 @@ def told(
         ("check", "k.mlir", "--features", "fast"),
         ("check", "p.toml", "--explain"),
         ("check", "p.toml", "k.mlir", "--define", "N=3"),
+        ("check", "r.rs", "--explain", "--json"),
+        ("derive", "p.toml", "--explain", "--json"),
         ("cells", "--stdin", "A", "--axes", "A=8"),
         ("cells", "--stdin", "--count", "1"),
         ("bursts", "--stdin", "--engine", "rw_axi"),
