@@ -72,7 +72,14 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
     check_names(request)
     for file in request.written:
         must_take(file)
+    if request.given["certify"] is not None:
+        from dmaverify.jobs.sealed import must_be_own
+
+        must_be_own(Path(request.given["certify"]))
     files, hidden = request.chosen_files()
+    read = {os.path.realpath(file) for file, _ in files}
+    if lost := next((file for file in request.written if os.path.realpath(file) in read), None):
+        raise InputError(f"{lost} is checked, and would be written over", None, "name another file")
     _of_some(request, files)
     own = _with_own_engine(request, files)
     jobs, since = request.jobs_of(files), _since(request)

@@ -155,6 +155,10 @@ def synth(
         text, code = layouts_shown(paths, settings, workers, as_json, output)
         say(text)
         raise Stop(code)
+    if certificate is not None:
+        from dmaverify.jobs.sealed import must_be_own
+
+        must_be_own(Path(certificate))
     answers, stopped = synth_answers(paths, settings, workers, timings=timings, whole=emit is not None)
     if stopped:
         if answers:

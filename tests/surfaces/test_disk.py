@@ -93,6 +93,18 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_is_judged(shell, 
     assert f"error: {said}" in err
 
 
+@pytest.mark.parametrize(
+    "option", ["--output=json=sub/../plan.toml", "--playback=plan.toml", "--write-baseline=plan.toml"]
+)
+def test_no_report_replaces_what_it_is_about(shell, good, option):
+    shell.write(good)
+    Path("sub").mkdir()
+    code, _, err = shell("check", "plan.toml", option)
+    assert code == 2
+    assert "is checked, and would be written over" in err
+    assert Path("plan.toml").read_text(encoding="utf-8") == good
+
+
 def test_a_report_may_go_into_folders_that_are_not_there_yet_and_into_streams(shell, good):
     shell.write(good)
     assert shell("check", "plan.toml", "--output", "json=new/er/x.json", "--output", "sarif=/dev/null")[0] == 0
@@ -133,3 +145,32 @@ def test_only_what_is_wrong_with_a_plan_cites_the_format_of_plans(shell, name, c
     assert code == 2
     assert ("plan file format" in out) is cites
     assert "TOML" not in out
+
+
+def test_a_certificate_goes_into_no_folder_of_the_user(shell, good):
+    """What lies in the folder of a certificate is replaced: `--certify .` beside a folder `plans` removed the plans."""
+    shell.write(good, "plans/a.toml")
+    shell.write("mine", "plans/notes.txt")
+    shell.write("mine", "own/README.txt")
+    shell.write(good, "own/plan.toml")
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    for folder, first in ((".", "own"), ("own", "README.txt"), ("plans", "a.toml")):
+        code, _, err = shell("check", "plans/a.toml", "--certify", folder)
+        assert code == 2
+        assert f"`{first}`, which is no part of a certificate" in err
+        code, _, err = shell("synth", "plans/a.toml", "--certificate", folder)
+        assert code == 2
+    assert before == {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+
+
+def test_a_certificate_is_written_anew_where_one_was(shell, good):
+    shell.write(good)
+    Path("cert").mkdir()
+    for _ in range(2):
+        assert shell("check", "plan.toml", "--certify", "cert")[0] == 0
+        assert shell("certificate", "check", "cert")[0] == 0
+    Path("cert/MANIFEST.json").unlink()
+    assert shell("check", "plan.toml", "--certify", "cert")[0] == 0
+    Path("cert/plans/mine.toml").write_text("mine", encoding="utf-8")
+    assert shell("check", "plan.toml", "--certify", "cert")[0] == 2
+    assert Path("cert/plans/mine.toml").exists()
