@@ -26,7 +26,7 @@ from dmaverify.cli.request import (
 )
 from dmaverify.errors import InputError, many
 from dmaverify.jobs.judge import Job, listened_job, nothing_judged, rendered, run_jobs, what_next
-from dmaverify.language.files import must_take, write_text
+from dmaverify.language.files import must_spare, must_take, write_text
 from dmaverify.report.write import WITH_FIXES, WITHOUT_CODE
 
 Tick = Callable[[int], None]
@@ -77,9 +77,7 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
 
         must_be_own(Path(request.given["certify"]))
     files, hidden = request.chosen_files()
-    read = {os.path.realpath(file) for file, _ in files}
-    if lost := next((file for file in request.written if os.path.realpath(file) in read), None):
-        raise InputError(f"{lost} is checked, and would be written over", None, "name another file")
+    must_spare(request.written, [file for file, _ in files])
     _of_some(request, files)
     own = _with_own_engine(request, files)
     jobs, since = request.jobs_of(files), _since(request)

@@ -17,7 +17,7 @@ from dmaverify.cli.screen import Stop, fail, say, told
 from dmaverify.errors import InputError
 from dmaverify.execute.outcome import AT_ONCE, ONE_BY_ONE
 from dmaverify.jobs.judge import is_copy_text, readings_of
-from dmaverify.language.files import write_text
+from dmaverify.language.files import must_spare, write_text
 
 # ---------------------------------------------------------------- run
 
@@ -148,6 +148,7 @@ def synth(
         return lines(lambda request: synth_request(request, settings), code_of_reply, 10, beside)
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
+    must_spare([output], paths)
     if layouts:
         for name, value in (("--certificate", certificate), ("--emit", emit), ("--timings", timings)):
             if value:
@@ -231,6 +232,7 @@ def extract(path: str, target: str | None, output: str | None) -> None:
     """The transfers of a Rust kernel, or what the copies of a PTO kernel move, as a plan file."""
     from dmaverify.cli.rust import extract_text
 
+    must_spare([output], [path])
     text = extract_text(path, target)
     if output is not None:
         write_text(output, text)

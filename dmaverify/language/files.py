@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from dmaverify.errors import nearest
+from dmaverify.errors import InputError, nearest
 from dmaverify.language.asked import FILE, HERE, INSIDE, NAMES, REAL, TEXT, Question, asking, listening, note
 
 MOST_BYTES = 10_000_000
@@ -244,6 +244,14 @@ def must_take(path: str | Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     if not os.access(folder, os.W_OK | os.X_OK) and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def must_spare(written: Iterable[str | None], read: Iterable[str]) -> None:
+    """Raises InputError for a file that a command is to write and reads, too; `read` may be `PATH::NAME`."""
+    known = {os.path.realpath(named(path)[0]) for path in read}
+    for path in written:
+        if path is not None and os.path.realpath(path) in known:
+            raise InputError(f"{path} is read, and would be written over", None, "name another file")
 
 
 def _write_whole(target: Path, data: bytes) -> None:

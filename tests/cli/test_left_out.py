@@ -340,3 +340,12 @@ def test_a_kernel_without_transfers_derives_nothing_and_says_so(text: str, capsy
     Path("none.rs").write_text(text, encoding="utf-8")
     code, said = run(capsys, "derive", "none.rs")
     assert (code, "none.rs has no transfer to derive" in said) == (2, True), said
+
+
+def test_what_no_simulator_plays_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for file, left in (("p.toml", ""), ("i.toml", "not simulated: tile ("), ("g.toml", "not simulated: embedding (")):
+        code, said = run(capsys, "cost", file, "--simulate")
+        assert code == 0
+        assert left in said
+        assert ("not simulated" in said) is bool(left)
+        assert "not simulated" not in run(capsys, "cost", file)[1]

@@ -101,7 +101,17 @@ def test_no_report_replaces_what_it_is_about(shell, good, option):
     Path("sub").mkdir()
     code, _, err = shell("check", "plan.toml", option)
     assert code == 2
-    assert "is checked, and would be written over" in err
+    assert "is read, and would be written over" in err
+    assert Path("plan.toml").read_text(encoding="utf-8") == good
+
+
+@pytest.mark.parametrize(("command", "option"), [("synth", "--output"), ("extract", "--output"), ("sweep", "--out")])
+def test_no_command_writes_over_what_it_reads(shell, good, command, option):
+    """A plan of one transfer in the place of a file of many, say."""
+    shell.write(good)
+    code, _, err = shell(command, "plan.toml" if command == "sweep" else "plan.toml::swap", option, "./plan.toml")
+    assert code == 2
+    assert "./plan.toml is read, and would be written over" in err
     assert Path("plan.toml").read_text(encoding="utf-8") == good
 
 
