@@ -219,6 +219,7 @@ SETTINGS = [
     ('select = ["core/overlp"]', "1:12", "did you mean 'core/overlap'?"),
     ('format = "concis"', "1:11", "did you mean 'concise'?"),
     ('[reading]\n"core/consumes" = "strickt"', "2:20", "did you mean 'strict'?"),
+    ('output = ["sarf=x"]', "1:12", "did you mean 'sarif'?"),
     ('target = "rgnd"', "1:11", "did you mean 'rngd'?"),
     ('baseline = "none.json"', "1:13", "write it with --write-baseline"),
 ]
