@@ -32,8 +32,16 @@ __all__ = ["check", "load", "mapping", "price", "program_of", "run", "synthesize
 def run(
     plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, limit_units: int = AT_ONCE
 ) -> Execution:
-    """Executes one transfer in numpy, unit by unit, and judges it against the literal meaning. Raises InputError,
-    TooLarge.
+    """Executes one transfer in numpy, unit by unit, and judges what arrived by the literal meaning of its mappings.
+
+    A unit is a byte, or half a byte of a 4-bit type. Memories (`memory_before`, `memory_after`, `source_memory`) are
+    flat arrays of one number for each unit of the declared region. Raises InputError, and TooLarge above `limit_units`
+    units.
+
+    >>> import dmaverify as dv
+    >>> done = dv.run("examples/first.toml::relayout")
+    >>> done.packets, done.bytes_moved, done.units_equal, done.memory_after.shape, sorted(done.broken)
+    (512, 131072, 131072, (131072,), [])
     """
     from dmaverify.execute.interpret import execute
     from dmaverify.lower.programs import space_of
@@ -77,6 +85,11 @@ def synthesize(
     or the name or folder of one. `settings` are those of the command line, by the names of `--stdin`: profile, packet
     (bytes), engines, entries, commands, prefix, budget (seconds), evaluations, simulate, reading. Moves between gm and
     ub are answered with the fewest copies. Raises InputError, InputErrors.
+
+    >>> import dmaverify as dv
+    >>> found = dv.synthesize("examples/first.toml", packet=256)
+    >>> found.cycles, found.bound, found.optimal, str(found.transfer.stream.packet)
+    (1011.0, 1011.0, True, 'C')
     """
     from dmaverify.jobs.fewest_copies import copies_of, is_copied
     from dmaverify.jobs.synthesis import SynthSettings, answer_of, settings_of, synthesize_move
@@ -104,7 +117,16 @@ def synthesize(
 def price(
     plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, profile: str = "book"
 ) -> Cost:
-    """What the commands of one transfer cost, as named terms. Raises InputError, also for a machine without prices."""
+    """What the commands of one transfer cost, in cycles of the cost model `profile`, as named terms.
+
+    `exact`: the simulator gives the same number; else it is a lower bound of it. Raises InputError, also for a machine
+    without prices.
+
+    >>> import dmaverify as dv
+    >>> cost = dv.price("examples/first.toml")
+    >>> cost.cycles, cost.binding, [term.name for term in cost.terms][:3]
+    (1012.0, 'read issue', ['start-up', 'read issue', 'write issue'])
+    """
     from dmaverify.cost.prices import data_of, price_of
 
     must_be(profile, str, "the name of a profile")

@@ -129,6 +129,12 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     return next(iter(get_close_matches(word, list(known), 1, cutoff)), None)
 
 
+def many(number: int, name: str) -> str:
+    """`1 file`, `2 files`, `1,024 entries`."""
+    plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    return f"{number:,} {name if number == 1 else plural}"
+
+
 def errors_of(error: Exception) -> list[InputError]:
     """The input errors that an exception stands for; at least one."""
     return list(getattr(error, "errors", [])) or [error if isinstance(error, InputError) else InputError(str(error))]

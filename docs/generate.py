@@ -21,7 +21,7 @@ NOTE = "% Written by docs/generate.py; changes are lost.\n\n"
 PUBLIC = ("mapping", "load", "check", "run", "price", "synthesize", "load_target")
 VALUES = ("Verdict", "Finding", "Options", "Command", "Loop", "Port", "Engine", "InputError")
 TESTING = (
-    ("dmaverify.testing.plugin", ("assert_plan", "assert_equivalent")),
+    ("dmaverify.testing.plugin", ("assert_plan", "assert_equivalent", "assert_same")),
     ("dmaverify.testing", ("mappings", "tensors", "moves", "streams", "plans", "faults", "seeded_plan", "with_fault")),
 )
 
@@ -245,4 +245,4 @@ def _folded(signature: str) -> str:
 def _docs(thing: Any) -> Iterator[str]:
     text = inspect.getdoc(thing) or ""
     for paragraph in text.split("\n\n"):
-        yield f"{plain(paragraph)}\n"
+        yield f"```python\n{paragraph}\n```\n" if paragraph.startswith(">>> ") else f"{plain(paragraph)}\n"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -143,13 +143,19 @@ def check(**given: Any) -> None:
 
 
 def lines(
-    answer: Callable[[dict[str, Any]], Any], code_of: Callable[[Any], int] = lambda reply: 0, patience: int = 1
+    answer: Callable[[dict[str, Any]], Any],
+    code_of: Callable[[Any], int] = lambda reply: 0,
+    patience: int = 1,
+    beside: Mapping[str, object] | None = None,
 ) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on.
+    `beside` is what else the command was given that lines have no use for.
 
     The exit code follows: that of the answers (`code_of`), 2 for a bad line, 4 for a mistake of our own. A line takes
     at most `patience` times what a verdict may.
     """
+    if strange := next((name for name, given in (beside or {}).items() if given), None):
+        raise InputError(f"{strange} beside --stdin has no meaning", None, "a line says itself what it asks")
     codes = set[int]()
     try:
         for number, line in enumerate(_lines_of(sys.stdin), 1):

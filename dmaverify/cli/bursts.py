@@ -10,12 +10,16 @@ import click
 
 from dmaverify.errors import InputError
 
+LIMIT = 16
+
 
 @click.command()
 @click.argument("path", required=False, metavar="PATH[::NAME]")
 @click.option("--engine", multiple=True, metavar="NAME=VALUE", help="A preset or option of the engine; repeatable.")
 @click.option("--dims", type=click.IntRange(0, 8), help="Dimensions of a job file, three lines each a job.")
-@click.option("--limit", type=click.IntRange(1), default=16, show_default=True, help="Most 1D transfers shown a move.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=LIMIT, show_default=True, help="Most 1D transfers shown a move."
+)
 @click.option("--wire", is_flag=True, help="Bus address, length field and byte enables as well.")
 @click.option("--json", "as_json", is_flag=True)
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
@@ -28,7 +32,8 @@ def bursts(
     from dmaverify.cli.screen import fail, told
 
     if stdin:
-        return lines(bursts_request)
+        beside = {"a path": path, "--engine": engine, "--dims": dims is not None, "--limit": limit != LIMIT}
+        return lines(bursts_request, beside={**beside, "--wire": wire})
     if path is None:
         raise fail([InputError("nothing to legalize", None, "dmaverify bursts PATH[::NAME]")])
     raise told(bursts_shown(path, engine, dims, limit, wire, as_json))

@@ -24,9 +24,9 @@ from dmaverify.cli.request import (
     check_rules,
     own_targets,
 )
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, many
 from dmaverify.jobs.judge import Job, listened_job, nothing_judged, rendered, run_jobs, what_next
-from dmaverify.language.files import write_text
+from dmaverify.language.files import must_spare, must_take, write_text
 from dmaverify.report.write import WITH_FIXES, WITHOUT_CODE
 
 Tick = Callable[[int], None]
@@ -70,7 +70,15 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
         raise InputError("nothing to check", None, what_next())
     check_rules(request)
     check_names(request)
+    for file in request.written:
+        must_take(file)
+    if request.given["certify"] is not None:
+        from dmaverify.jobs.sealed import must_be_own
+
+        must_be_own(Path(request.given["certify"]))
     files, hidden = request.chosen_files()
+    must_spare(request.written, [file for file, _ in files])
+    _of_some(request, files)
     own = _with_own_engine(request, files)
     jobs, since = request.jobs_of(files), _since(request)
     if since is not None:
@@ -79,7 +87,7 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
             return _unchanged(request, terminal)
     note: tuple[str, ...] = ()
     if hidden:
-        note = (f"left out by .gitignore or the settings: {_many(len(hidden), 'path')} (--show-files)",)
+        note = (f"left out by .gitignore or the settings: {many(len(hidden), 'path')} (--show-files)",)
     note += own
     verdicts: list[Any] = []
     cache = _cache(request)
@@ -92,14 +100,14 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
     except KeyboardInterrupt:
         results.close()
         outcome = finished(request, terminal, verdicts, interrupted=True)
-        said = f"interrupted: {done} of {_many(len(jobs), 'file')} judged; the others have no verdict"
+        said = f"interrupted: {done} of {many(len(jobs), 'file')} judged; the others have no verdict"
         return CommandOutcome(outcome.out, (*outcome.err, *note, said), outcome.code or 3)
     if request.given["trace"]:
         from dmaverify.cli.bus_trace import traced
 
         verdicts += [traced(request.paths, request.given["trace"], request.given["engine"], request.given["dims"])]
     if cache is not None and cache.dropped:
-        note += (f"cache: {_many(cache.dropped, 'entry')} dropped: damaged, or not written by this user",)
+        note += (f"cache: {many(cache.dropped, 'entry')} dropped: damaged, or not written by this user",)
     outcome = finished(request, terminal, verdicts)
     return CommandOutcome(outcome.out, (*outcome.err, *note), outcome.code)
 
@@ -113,18 +121,40 @@ def _unchanged(request: CheckRequest, terminal: Terminal) -> CommandOutcome:
     return CommandOutcome((said,)) if request.show in ("full", "concise") else CommandOutcome(tuple(out), (said,))
 
 
+_PLANS = (".toml", ".rs", ".mlir", ".pto")
+_READ_BY = {
+    "dims": ("job files and images", (".job", ".jobs", ".txt", ".idma")),
+    "define": ("C drivers", (".c", ".h")),
+    "features": ("Rust kernels", (".rs",)),
+    "explain": ("Rust kernels", (".rs",)),
+}
+"""Options that only some files have a use for, and the names of these."""
+
+
+def _of_some(request: CheckRequest, files: Sequence[tuple[str, str | None]]) -> None:
+    """Raises InputError for an option that no file has a use for, so that none is passed over."""
+    if request.given["explain"] and request.show not in ("full", "concise"):
+        raise InputError(
+            f"--explain is told as text, not as {request.show}", None, "leave it out, or --output FORMAT=FILE"
+        )
+    for name, (readers, suffixes) in _READ_BY.items():
+        useless = files and not any(file.endswith(suffixes) for file, _ in files) and not request.given["trace"]
+        if useless and request.given[name] not in (None, False, ()):
+            raise InputError(f"--{name} is for {readers}, and none of these files is one", None, "leave it out")
+
+
 def _with_own_engine(request: CheckRequest, files: Sequence[tuple[str, str | None]]) -> tuple[str, ...]:
     """What is said of plans and kernels beside `--engine`, which is not for them. Raises InputError."""
     if not request.options.get("engine"):
         return ()
-    others = [file for file, _ in files if file.endswith((".toml", ".rs", ".mlir", ".pto"))]
+    others = [file for file, _ in files if file.endswith(_PLANS)]
     if files and len(others) == len(files):
         raise InputError(
             "--engine says whose job files, burst lists and drivers are meant: plans and kernels name their own engine",
             None, "write it into the plan: options = { data_width = 64 }",
         )  # fmt: skip
     return (
-        (f"--engine is not for {_many(len(others), 'file')} of plans and kernels, which name their own",)
+        (f"--engine is not for {many(len(others), 'file')} of plans and kernels, which name their own",)
         if others
         else ()
     )
@@ -167,7 +197,7 @@ def finished(
         code = 1
     if code == 3 and request.given["unknown"] == "warn":
         code = 0
-        err.append(f"warning: {_many(_undecided(verdicts), 'verdict')} UNKNOWN, which --unknown=warn lets pass")
+        err.append(f"warning: {many(_undecided(verdicts), 'verdict')} UNKNOWN, which --unknown=warn lets pass")
     sealed: tuple[str, ...] = ()
     if request.given["certify"] is not None:
         code, said, wrong = _certified(request.given["certify"], request.jobs, code, verdicts)
@@ -179,7 +209,7 @@ def finished(
         from dmaverify.report.summary import statistics
 
         (out if request.show in ("full", "concise") else err).append(statistics(verdicts))
-    if request.given["explain"] and request.show in ("full", "concise"):
+    if request.given["explain"]:
         from dmaverify.cli.rust import explained
 
         out.append(explained(request.jobs, request.options["readings"]))
@@ -272,7 +302,7 @@ def _written_baseline(request: CheckRequest, verdicts: Sequence[Any]) -> Command
     kept: tuple[str, ...] = (f"{left} unknown are in no baseline: only findings are",) if left else ()
     unread = [verdict for verdict in verdicts if verdict.status is Status.ERROR]
     if unread:
-        kept += (f"{_many(len(unread), 'entry')} could not be judged: no baseline knows them", *own_mistakes(unread))
+        kept += (f"{many(len(unread), 'entry')} could not be judged: no baseline knows them", *own_mistakes(unread))
     return CommandOutcome((said,), kept, exit_code(unread) if unread else 0)
 
 
@@ -287,17 +317,12 @@ def _fixed(request: CheckRequest, verdicts: Sequence[Any]) -> tuple[list[Any], l
         why = "no change was proved to mend a plan" if any(map(wrong, verdicts)) else "no plan is refuted"
         why = "fixes of kernels are shown, not written" if shown else why
         return list(verdicts), [f"fixed nothing: {why}"]
-    said = [f"fixed {path}: {_many(write_fixes(path, own), 'place')}" for path, own in edits.items()]
+    said = [f"fixed {path}: {many(write_fixes(path, own), 'place')}" for path, own in edits.items()]
     again = [verdict for verdict in verdicts if verdict.path not in edits]
     for path, name, target, options in request.jobs:
         if path in edits:
             again += check_job((path, name, target, options))[0]
     return with_fixes(_chosen(request, again), request.options, request.target), said
-
-
-def _many(number: int, what: str) -> str:
-    many = f"{what[:-1]}ie" if what.endswith("y") else what
-    return f"{number} {what if number == 1 else many + 's'}"
 
 
 # ---------------------------------------------------------------- telling

@@ -93,13 +93,13 @@ def kernels_drawn(paths: Sequence[str], kind: str) -> str:
 def _seen(plan: Plan, item: PlanTransfer, profile: str) -> tuple[Any, str, str]:
     """The picture of a transfer with its counterexample, its load drawn, and its cost as a table."""
     from dmaverify import api
+    from dmaverify.jobs.load import selected
     from dmaverify.jobs.pictures import picture_of
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.plan.plan import select
     from dmaverify.prove.move.check import Options
 
     commands = api.program_of(plan, item.name)
-    (verdict,) = verdicts_of(select(replace(plan, programs=()), item.name), Options(cross_check=0, repair=False))
+    (verdict,) = verdicts_of(selected(replace(plan, programs=()), item.name), Options(cross_check=0, repair=False))
     picture = picture_of(plan, item.transfer, commands, verdict)
     return picture, _load(plan, item, commands, profile), _terms(plan, item, commands, profile)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dmaverify.errors import InputError
+
 if TYPE_CHECKING:
     from dmaverify.prove.move.equiv import Equivalence
 
@@ -24,6 +26,8 @@ def compared_texts(a: str, b: str, axes: str, rlimit: int, tiers: Sequence[str] 
     if axes.strip():
         from dmaverify.language.parse import parse_axes
 
+        if tiers:
+            raise InputError("--tier is for programs and kernels, not for two mappings", None, "leave it out")
         sizes = parse_axes(axes)
         return equivalent_mappings(api.mapping(a, sizes), api.mapping(b, sizes), rlimit=rlimit)
     sides = [(text, api.load(text, symbols=True)) for text in (a, b)]

@@ -92,6 +92,8 @@ def bursts_shown(
             for owner, piece in pieces(setup, request):
                 one = _shown(name, number, count, setup.backend, piece)
                 shown.append(one if setup.region is None else replace(one, owner=owner))
+    if not held:
+        raise InputError(f"{path} has no transfer", None, "bursts are those of transfers of an engine: `transfer.NAME`")
     if as_json:
         return [bursts_data(one, wire) for one in shown] + ([{"more_pieces": cut}] if cut else [])
     text = bursts_text(shown, wire)
@@ -117,6 +119,9 @@ def _requests(path: str, options: Mapping[str, int | str], dims: int | None) -> 
         return _of_plan(path, options)
     if name:
         raise InputError(f"`::{name}` names nothing: {file} is shown as a whole", None, f"dmaverify bursts {file}")
+    if file.endswith((".rs", ".mlir", ".pto", ".c", ".h", ".csv", ".jsonl")):
+        hint = "bursts are shown of plans, job files and images; `dmaverify check` judges what this is"
+        raise InputError(f"{file} is no job file and no image", None, hint)
     return _of_image(file, options, dims)
 
 
@@ -223,7 +228,10 @@ def emitted_plan(path: str, form: str) -> str:
         elif module_name(target) == "idma":
             out.append(written(transfer, target, plan.axes, run_of(plan, item.name), form))
         else:
-            raise InputError(f"{target.name} has no forms to emit", transfer.span)
+            hint = f"`dmaverify derive {path}` shows its commands"
+            raise InputError(f"{target.name} has no forms to emit", transfer.span, hint)
     if not out:
-        raise InputError(f"{path} holds no transfer", None, "name one: PATH::NAME")
+        kernels = [str(one.source.name) for one in plan.kernels]
+        hint = f"emit {kernels[0]}" if kernels else "forms are those of transfers: [transfer.NAME]"
+        raise InputError(f"{path} holds no transfer", None, hint)
     return "\n".join(out)

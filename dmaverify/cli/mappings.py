@@ -32,7 +32,8 @@ def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None,
     from dmaverify.report.data import dumps
 
     if stdin:
-        return lines(lambda request: cells_request(request, raw))
+        beside = {"a mapping": expr, "--axes": axes, "--from": start, "--count": count is not None}
+        return lines(lambda request: cells_request(request, raw), beside=beside)
     if expr is None:
         raise fail([InputError("no mapping given", None, 'dmaverify cells "A / 2, B" --axes A=4,B=3')])
     from dmaverify.language.parse import parse_axes
@@ -66,6 +67,8 @@ def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
     from dmaverify.jobs.load import load
     from dmaverify.report.data import dumps
 
+    if explain and as_json:
+        raise InputError("--explain is told as text, --json has the commands", None, "give one of them")
     plan = with_streams(load(path, partly=True))
     out: list[Any] = []
     code = 2 if plan.unread else 0

@@ -17,7 +17,7 @@ from dmaverify.cli.screen import Stop, fail, say, told
 from dmaverify.errors import InputError
 from dmaverify.execute.outcome import AT_ONCE, ONE_BY_ONE
 from dmaverify.jobs.judge import is_copy_text, readings_of
-from dmaverify.language.files import write_text
+from dmaverify.language.files import must_spare, write_text
 
 # ---------------------------------------------------------------- run
 
@@ -91,6 +91,8 @@ def emit(path: str, form: str, as_json: bool) -> None:
         raise told(emitted_plan(path, form))
     from dmaverify.jobs.kernels import written
 
+    if not is_copy_text(path.partition("::")[0]):
+        raise InputError(f"{path} has no copies to emit", None, "name PTO text (*.mlir, *.pto) or a plan file")
     if form not in ("inline", "registers", "words", "slices"):
         raise InputError(f"a kernel has no form {form!r}", None, "one of inline, registers, words, slices")
     raise told(written(path, form, as_json=as_json))
@@ -139,9 +141,14 @@ def synth(
 
     settings = settings_of({"prefix": prefix, **fixed}, SynthSettings(simulate=simulate, reading=readings_of(reading)))
     if stdin:
-        return lines(lambda request: synth_request(request, settings), code_of_reply, patience=10)
+        beside = {
+            "a path": paths, "--output": output, "--certificate": certificate, "--emit": emit, "-j": workers > 1,
+            "--timings": timings, "--layouts": layouts,
+        }  # fmt: skip
+        return lines(lambda request: synth_request(request, settings), code_of_reply, 10, beside)
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
+    must_spare([output], paths)
     if layouts:
         for name, value in (("--certificate", certificate), ("--emit", emit), ("--timings", timings)):
             if value:
@@ -149,6 +156,10 @@ def synth(
         text, code = layouts_shown(paths, settings, workers, as_json, output)
         say(text)
         raise Stop(code)
+    if certificate is not None:
+        from dmaverify.jobs.sealed import must_be_own
+
+        must_be_own(Path(certificate))
     answers, stopped = synth_answers(paths, settings, workers, timings=timings, whole=emit is not None)
     if stopped:
         if answers:
@@ -190,10 +201,7 @@ def cost(
     if values and not kernel:
         raise InputError("--set is for the arguments of kernels in PTO text", None, "leave it out")
     if stdin:
-        if path is not None or formula:
-            said = "a path" if path is not None else "--formula"
-            raise InputError(f"{said} beside --stdin has no meaning", None, 'a line names its plan: {"path": ..}')
-        return lines(lambda request: cost_request(request, chosen))
+        return lines(lambda request: cost_request(request, chosen), beside={"a path": path, "--formula": formula})
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
     if kernel:
@@ -224,6 +232,7 @@ def extract(path: str, target: str | None, output: str | None) -> None:
     """The transfers of a Rust kernel, or what the copies of a PTO kernel move, as a plan file."""
     from dmaverify.cli.rust import extract_text
 
+    must_spare([output], [path])
     text = extract_text(path, target)
     if output is not None:
         write_text(output, text)

@@ -47,8 +47,15 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     errors += [error for one in found for error in one.errors]
     if all(one.errors for one in found):
         return "", errors, stopped
-    text = dumps([one.data for one in found]) if as_json else "\n".join(one.text for one in found)
-    return text, errors, stopped
+    if as_json:
+        return dumps([one.data for one in found]), errors, stopped
+    told = [one.text for one in found]
+    left = [str(one.data["name"]) for one in found if not one.errors and "simulation" not in one.data]
+    if chosen.simulate and left:
+        told.append(
+            f"not simulated: {', '.join(left)} (the simulator plays single moves between HBM, DM, SPM and host)"
+        )
+    return "\n".join(told), errors, stopped
 
 
 def _under(plan: Plan, readings: Mapping[str, str]) -> Plan:

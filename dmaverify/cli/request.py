@@ -71,6 +71,12 @@ class CheckRequest:
     given: Mapping[str, Any]
 
     @property
+    def written(self) -> list[str]:
+        """The files that the request asks for."""
+        asked = (self.given["write_baseline"], self.given["playback"])
+        return [*(file for _, file in self.reports), *(file for file in asked if file is not None)]
+
+    @property
     def files(self) -> list[tuple[str, str | None]]:
         """The files to check, without those that the settings exclude."""
         return self.chosen_files()[0]
@@ -167,7 +173,7 @@ def request_of(asked: Mapping[str, Any]) -> CheckRequest:
         raise InputError(f"no format `{said}`", settings.span("format"), hint)
     reports = [output_of(text) for text in given["output"]]
     if not given["output"]:
-        reports = [(name, str(settings.folder / file)) for name, file in map(output_of, settings.output)]
+        reports = [_report_of(settings, text) for text in settings.output]
     return CheckRequest(
         paths=tuple(given["paths"]) or tuple(str(settings.folder / path) for path in settings.paths),
         show="json" if given["as_json"] else said or "full",
@@ -181,6 +187,15 @@ def request_of(asked: Mapping[str, Any]) -> CheckRequest:
         settings=settings,
         given=given,
     )
+
+
+def _report_of(settings: Any, text: str) -> tuple[str, str]:
+    """Format and file of an `output` of the settings. Raises InputError at its place."""
+    try:
+        name, file = output_of(text)
+    except InputError as error:
+        raise InputError(error.message.replace("--output ", ""), settings.span("output", text), error.hint) from None
+    return name, str(settings.folder / file)
 
 
 def check_rules(request: CheckRequest) -> None:

@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -113,6 +114,9 @@ def ended(command: Callable[[], object]) -> int:
     """Runs a command; every outcome as an exit code."""
     from dmaverify.prove.limits import Exhausted, Limits, bounded
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal that has not all characters shows escapes
+            stream.reconfigure(errors="backslashreplace")
     try:
         with bounded(Limits(COMMAND_SECONDS, COMMAND_BYTES)):
             command()
@@ -129,11 +133,20 @@ def ended(command: Callable[[], object]) -> int:
     except InputError as error:
         return fail(errors_of(error)).code
     except OSError as error:
-        return fail([InputError(f"{error.filename or 'a file'}: {error.strerror or error}")]).code
+        return fail([InputError(f"{error.filename or _no_name()}: {error.strerror or error}")]).code
     except Exception as error:
         refused = too_long(error)
         return _internal(error) if refused is None else fail([refused]).code
     return 0
+
+
+def _no_name() -> str:
+    """What an error of the system without a name most likely speaks of."""
+    try:
+        os.getcwd()
+    except OSError:
+        return "the folder that this was started in"
+    return "a file"
 
 
 def _flushed(code: int) -> int:

@@ -19,7 +19,7 @@ from dmaverify.cli.check import finished
 from dmaverify.cli.options import JUDGING, TELLING, options
 from dmaverify.cli.request import NOTHING, request_of
 from dmaverify.errors import InputError
-from dmaverify.language.files import read_bytes
+from dmaverify.language.files import must_spare, read_bytes
 
 NOT_A_LINK = os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
 """How a file is opened that a stopped sweep of searches left; any other is made anew (O_EXCL), and follows no link."""
@@ -94,6 +94,7 @@ def sweep(
         raise InputError("nothing to sweep", None, "dmaverify sweep PATH... --shard K/N --out FILE")
     if out is None:
         raise InputError("`--out FILE` is missing", None, "for example --out part-1.jsonl")
+    must_spare([out], [file for file, _ in request.files])
     part = shard_of(shard_of_array() if shard == "array" else shard)
     settings = SynthSettings(profile, simulate=simulate, routes=routes, reading=request.options.get("readings"))
     jobs = move_jobs(request.paths, settings) if synth else request.jobs

@@ -229,6 +229,12 @@ def first_of_many(transfers: Sequence[Transfer]) -> str:
     return f" (the first of {' and of '.join(f'{count:,}' for count in counts)} iterations)" if counts else ""
 
 
+def without_profile(profile: str) -> None:
+    """Raises InputError for a profile that was named for a kernel in PTO text."""
+    if profile != "book":
+        raise InputError("--profile is for moves of plans, not for kernels in PTO text", None, "leave it out")
+
+
 def constants_of(plan: Plan, item: PlanTransfer, profile: str) -> CostData:
     """The constants of the machine of a transfer. Raises InputError where it has no profile of that name."""
     from dmaverify.cost.prices import data_of
@@ -249,12 +255,16 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
     from dmaverify.cli.drawn import kernels_drawn
 
     if any(is_copy_text(path.partition("::")[0]) for path in paths):
+        without_profile(profile)
         write_text(output, kernels_drawn(paths, kind))
         return f"wrote {output}"
     plans = [(path, with_references(api.load(path), profile)) for path in paths]
     items = [(plan, item) for _, plan in plans for item in plan.transfers]
     kernels = [kernel for _, plan in plans for kernel in plan.kernels]
+    for plan, item in items:
+        constants_of(plan, item, profile)  # raises where there are none of that name
     if len(kernels) == 1 and not items:
+        without_profile(profile)
         of = f"{kernels[0].source.name}::{kernels[0].function}" if kernels[0].function else kernels[0].source.name
         write_text(output, kernels_drawn((of,), kind))
         return f"wrote {output}"

@@ -49,10 +49,11 @@ def trace(path: str, output: str, profile: str) -> None:
     """A transfer request by request, a program step by step, the pipes of a kernel: for Chrome and Perfetto."""
     from dmaverify import api
     from dmaverify.cli.screen import Stop, say
-    from dmaverify.cli.synth import write_traces
+    from dmaverify.cli.synth import without_profile, write_traces
     from dmaverify.jobs.judge import is_copy_text
 
     if is_copy_text(path.partition("::")[0]):
+        without_profile(profile)
         say(_write_kernel_trace(path, output))
         raise Stop(0)
     plan = api.load(path)

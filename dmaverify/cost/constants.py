@@ -170,8 +170,12 @@ def _constants(profile: str, table: Mapping[str, Any]) -> dict[str, Constant]:
     return found
 
 
+PROFILE = "book"
+"""The profile of whoever names none."""
+
+
 def cost_data(
-    profile: str = "book", readings: Mapping[str, str] | None = None, machine: Target | None = None
+    profile: str = PROFILE, readings: Mapping[str, str] | None = None, machine: Target | None = None
 ) -> CostData:
     """The data of a machine's profile (of the shipped one without a machine) under those of the readings that memories
     have (`memory/...`). Raises InputError for a profile or a reading of the channel bits that does not exist, and for

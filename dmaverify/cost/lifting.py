@@ -21,6 +21,7 @@ from dmaverify.cost.explain import INNER_REQUESTS, Explanation, SideFacts, liste
 from dmaverify.cost.inside import said_of_move
 from dmaverify.cost.model import cost
 from dmaverify.cost.sides import REREADS
+from dmaverify.errors import many
 from dmaverify.values import asdict, dataclass
 
 
@@ -61,10 +62,6 @@ def _of(sides: Sides, tier: str) -> Sides:
 
 def _bits(bits: Sequence[int]) -> str:
     return f"bit {bits[0]}" if len(bits) == 1 else f"bits {listed(bits)}"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count != 1 else ''}"
 
 
 def _worth(said: str, bits: Sequence[int], side: SideFacts, found: Explanation, data: CostData, name: str) -> str:
@@ -142,7 +139,7 @@ def _rows(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
         low = [bit for bit in side.toggled if 8 <= bit <= 16 and bit not in side.toggled_inner]
         if not inner:
             continue
-        banks = f", {_many(side.banks, 'bank')} in a channel" if side.banks else ""
+        banks = f", {many(side.banks, 'bank')} in a channel" if side.banks else ""
         told.append(f"{side.role}: the innermost {INNER_REQUESTS} requests toggle row {_bits(inner)}{banks}")
         if low:
             said = f"move the loops that toggle {_bits(low)} inside of those that toggle {_bits(inner)}"
@@ -185,7 +182,7 @@ def _dmns(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
             continue
         inner = bit in side.toggled_inner
         inside = "" if inner else f", bit {bit} not toggled by the innermost {INNER_REQUESTS} requests"
-        told.append(f"{side.role}: {_many(side.dmns, 'DMN')}, {_many(side.slices, 'slice')}{inside}")
+        told.append(f"{side.role}: {many(side.dmns, 'DMN')}, {many(side.slices, 'slice')}{inside}")
         if not inner and bit in side.toggled and side.dmns > 1:
             said = f"move the loop that toggles bit {bit} inside: an engine's two DMNs then work in turns"
             lift = lift or _worth(said, [bit], side, found, data, name)

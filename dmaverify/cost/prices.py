@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dmaverify.cost.constants import LACKING, CostData, cost_data, profiles
+from dmaverify.cost.constants import LACKING, PROFILE, CostData, cost_data, profiles
 from dmaverify.cost.model import Cost, cost
 from dmaverify.cost.simple import price as simple_price
 from dmaverify.cost.simple import simple_cost
@@ -34,6 +34,8 @@ def data_of(target: Target, profile: str, readings: Mapping[str, str] | None = N
     """The constants that a profile's name stands for on a machine; without profiles of its own, those of the shipped
     one, by which nothing of it is priced. Raises InputError where there is no such profile.
     """
+    if profile != PROFILE and has_price(target) and not has_profiles(target):
+        raise InputError(f"{target.name} has one model of cost and no profile `{profile}`", None, "leave --profile out")
     return cost_data(profile, readings, target if has_profiles(target) else None)
 
 

@@ -54,8 +54,9 @@ raise SystemExit(total != data["issues"])
 
 def write_copies(folder: Path, found: Mapping[str, Any]) -> None:
     """Move, plan, space and bound, a script that counts again, what is not covered; judged and sealed."""
-    from dmaverify.jobs.sealed import FULL, write_certificate
+    from dmaverify.jobs.sealed import FULL, must_be_own, write_certificate
 
+    must_be_own(folder)
     folder.mkdir(parents=True, exist_ok=True)
     files = files_of(found)
     for name, text in files.items():

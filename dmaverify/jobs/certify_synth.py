@@ -44,8 +44,9 @@ ADVICE = ("why",)
 
 def write_synthesis(folder: Path, found: Synthesis, settings: SynthSettings | None) -> list[Question]:
     """All files of the certificate of a synthesis, sealed."""
-    from dmaverify.jobs.sealed import FULL, write_certificate
+    from dmaverify.jobs.sealed import FULL, must_be_own, write_certificate
 
+    must_be_own(folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "plan.toml", found.plan)
     told = settings is not None

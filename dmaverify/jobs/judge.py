@@ -9,7 +9,7 @@ too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
@@ -86,7 +86,10 @@ def _at_line(path: str) -> str:
         return path
     from dmaverify.language.toml_spans import read_source
 
-    lines = read_source(found[1]).text.split("\n")[: int(found[2])]
+    lines = read_source(found[1]).text.rstrip("\n").split("\n")
+    if int(found[2]) > len(lines):
+        raise InputError(f"{found[1]} has {len(lines)} lines, no line {found[2]}", None, "name one: PATH::NAME")
+    lines = lines[: int(found[2])]
     name = next((table[1] for line in reversed(lines) if (table := _TABLE.match(line))), None)
     if name is None:
         raise InputError(f"line {found[2]} of {found[1]} stands in no transfer", None, "name one: PATH::NAME")
@@ -116,7 +119,7 @@ def check_job(job: Job) -> Result:
     options = Options(**{key: value for key, value in settings.items() if key not in OF_LISTS})
 
     def judge() -> list[Verdict]:
-        from dmaverify.jobs.load import check
+        from dmaverify.jobs.load import check, listed_verdict
 
         with allowing(options.allow):
             listed = listed_verdict(path, settings, target, name)
@@ -130,31 +133,6 @@ def listened_job(job: Job) -> tuple[list[Any], AskedLog]:
     with asking() as asked:
         verdicts, _ = check_job(job)
     return verdicts, asked
-
-
-def listed_verdict(
-    path: str, settings: Mapping[str, Any], target: str | None = None, name: str | None = None
-) -> Verdict | None:
-    """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. `engine` and
-    `dims` of the settings say whose it is. Raises InputError.
-    """
-    if path.endswith(".toml"):
-        return None
-    from dmaverify.jobs.load import judged_by
-    from dmaverify.machines.idma.check import SUFFIXES, verdict_of_file
-
-    if path.endswith(SUFFIXES):
-        judged_by("idma", target, path)
-    try:
-        found = verdict_of_file(
-            path, settings.get("readings", {}), engine=settings.get("engine", ()), dims=settings.get("dims"),
-            defines=settings.get("defines", ()),
-        )  # fmt: skip
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    if found is not None and name is not None:
-        raise InputError(f"`::{name}` names nothing: {path} is judged as a whole", None, f"dmaverify check {path}")
-    return found
 
 
 WANTED = "plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, *.mlir)"
@@ -288,6 +266,8 @@ def output_of(text: str) -> tuple[str, str]:
 
         near = suggestion(name, FORMATS) if equals and name not in FORMATS else None
         raise InputError(f"`--output {text}` is not FORMAT=FILE", None, near or f"formats: {', '.join(FORMATS)}")
+    if file == "-":
+        raise InputError(f"`--output {text}` names no file", None, f"--format {name} prints it")
     return name, file
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 from dmaverify.language import wellformed
@@ -27,8 +27,14 @@ if TYPE_CHECKING:
 
 
 def mapping(text: str, axes: Mapping[str, int]) -> Expr:
-    """A mapping from its text. Raises InputError where it cannot be read or has no meaning (an indivisible cut, an
-    unknown axis).
+    """A mapping from its text, over axes of so many elements: it gives each position, 0 to `size - 1`, its cell.
+
+    Raises InputError where the text cannot be read or has no meaning (an indivisible cut, an unknown axis).
+
+    >>> import dmaverify as dv
+    >>> found = dv.mapping("A / 4, A % 4 # 6", {"A": 16})
+    >>> found.size, str(found)
+    (24, 'A / 4, A % 4 # 6')
     """
     must_be(text, str, "the text of a mapping")
     must_be(axes, Mapping, "a table of axes with their sizes")
@@ -57,6 +63,30 @@ def judged_by(own: str, target: str | None, path: str) -> None:
         raise InputError(f"{path} is judged as the machine {own} has it, not {target}", None, "leave the target out")
 
 
+def listed_verdict(
+    path: str, settings: Mapping[str, Any], target: str | None = None, name: str | None = None
+) -> Verdict | None:
+    """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. `engine` and
+    `dims` of the settings say whose it is. Raises InputError.
+    """
+    if path.endswith(".toml"):
+        return None
+    from dmaverify.machines.idma.check import SUFFIXES, verdict_of_file
+
+    if path.endswith(SUFFIXES):
+        judged_by("idma", target, path)
+    try:
+        found = verdict_of_file(
+            path, settings.get("readings", {}), engine=settings.get("engine", ()), dims=settings.get("dims"),
+            defines=settings.get("defines", ()),
+        )  # fmt: skip
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    if found is not None and name is not None:
+        raise InputError(f"`::{name}` names nothing: {path} is judged as a whole", None, f"dmaverify check {path}")
+    return found
+
+
 def _named(plan: object, name: object, target: object) -> None:
     """Raises InputError for arguments that can name no plan."""
     from dmaverify.plan.plan import Plan as PlanType
@@ -71,8 +101,14 @@ def load(
     partly: bool = False,
 ) -> Plan:  # fmt: skip
     """A plan from a path, `path::name`, or the text of a plan (anything with a line break); a Rust file by its path.
+
     A plan with symbols only where the caller judges `symbols`, one of which some entries cannot be read only where it
     tells of these (`partly`). Raises InputErrors, InputError.
+
+    >>> import dmaverify as dv
+    >>> plan = dv.load("examples/first.toml")
+    >>> plan.names, dict(plan.axes), str(plan.transfers[0].transfer.dest.slice)
+    (('relayout',), {'A': 64, 'B': 8, 'C': 256}, 'A')
     """
     _named(plan, name, target)
     found = _loaded(plan, name, target)
@@ -93,7 +129,7 @@ def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Pl
     from dmaverify.plan.read import read_plan, read_plan_text
 
     if isinstance(plan, PlanType):
-        return _selected(plan, name)
+        return selected(plan, name)
     text = str(plan)
     if isinstance(plan, str) and is_text(text):
         return select(read_plan_text(text, target=target, partly=True), name)
@@ -101,12 +137,12 @@ def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Pl
     if path.endswith(".rs"):
         from dmaverify.machines.rngd.rust.plans import read_kernel_plan
 
-        return _selected(read_kernel_plan(path, target=target), name or inner or None)
+        return selected(read_kernel_plan(path, target=target), name or inner or None)
     return select(read_plan(path, target=target, partly=True), name or inner or None)
 
 
-def _selected(plan: Plan, name: str | None) -> Plan:
-    """As `select`; in a kernel a name may be that of a function too."""
+def selected(plan: Plan, name: str | None) -> Plan:
+    """As `select`, of a Rust kernel too, where a name may be that of a function."""
     from dmaverify.plan.plan import select
 
     if plan.is_kernel and name is not None:
@@ -125,12 +161,19 @@ def check(
     options: Options | None = None,
     keep: dict[str, list[tuple[str, str, str]]] | None = None,
 ) -> list[Verdict]:
-    """Verdicts of every transfer, access and program of a plan, in the order of the file.
+    """Verdicts of every entry of a file, in its order: transfers, accesses, programs and kernels of a plan, calls of a
+    Rust kernel, functions of PTO text; a job file, list or driver of iDMA has one.
 
-    `plan` is a path, `path::name`, a Plan or the text of one. `keep` receives the solver's questions per name. Raises
-    InputError for what cannot be read; whatever goes wrong with one entry is told in its own verdict.
+    `plan` is a path, `path::name`, a Plan or the text of one. Without `options` nothing is run in numpy, which `check`
+    of the command line does with small moves: `Options(cross_check=65536)`. `keep` receives the solver's questions per
+    name. Raises InputError for what cannot be read; whatever goes wrong with one entry is told in its own verdict.
+
+    >>> import dmaverify as dv
+    >>> [(one.name, one.status.value, one.claim) for one in dv.check("examples/first.toml")]
+    [('relayout', 'proved', 'all 131,072 bytes')]
     """
     from dmaverify.jobs.verdicts import verdicts_of
+    from dmaverify.prove.boundary import guarded
     from dmaverify.prove.options import Options as OptionsType
 
     _named(plan, name, target)
@@ -142,6 +185,14 @@ def check(
         from dmaverify.machines.pto.check import STANDARD, check_file
 
         return check_file(path, name or inner or None, options or STANDARD, keep)
+    chosen = options or OptionsType()
+    settings = {"readings": chosen.readings}
+    listed = guarded(
+        lambda: [found] if (found := listed_verdict(path, settings, target, name or inner or None)) is not None else [],
+        chosen.limits, name=Path(path).stem, path=path,
+    )  # fmt: skip
+    if listed:
+        return listed
     return verdicts_of(load(plan, name, target=target, symbols=True, partly=True), options, keep)
 
 

@@ -195,7 +195,7 @@ def _of_list(request: Mapping[str, Any], options: Options, target: str | None) -
     """The verdict on a file of a machine's own (job files, lists, images, drivers); None for a line that names none.
     Raises InputError.
     """
-    from dmaverify.jobs.judge import listed_verdict
+    from dmaverify.jobs.load import listed_verdict
 
     path, dims = request.get("path"), request.get("dims")
     own = [key for key in ("engine", "dims", "define") if key in request]

@@ -90,30 +90,47 @@ class TransferChange:
 def repository_of(path: Path) -> Path:
     """The folder of the git repository around a path. Raises InputError outside of one."""
     start = path if path.is_dir() else path.parent
-    return Path(_git(start, "rev-parse", "--show-toplevel").decode().strip())
+    try:
+        return Path(_git(start, "rev-parse", "--show-toplevel").decode().strip())
+    except InputError as error:
+        if "not a git repository" not in error.message:
+            raise
+        raise InputError(f"{path} lies in no git repository", None, "revisions are compared within one") from None
 
 
 def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
     try:
-        done = subprocess.run(["git", "-C", str(folder), *arguments], input=given, capture_output=True, check=False)
+        words = ["git", "-C", str(folder), *arguments]
+        plain = {**os.environ, "LC_ALL": "C"}  # its messages are read
+        done = subprocess.run(words, input=given, capture_output=True, check=False, env=plain)
     except OSError as error:
         raise InputError("git cannot be started", None, str(error)) from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         last = said[-1] if said else "failed"
-        raise InputError(f"git {arguments[0]}: {last}", None, "name a revision that git knows")
+        raise InputError(f"git {arguments[0]}: {last}", None, "see that git works in this folder")
     return done.stdout
 
 
 def merge_base(repository: Path, one: str, other: str) -> str:
     """The revision at which two of them parted. Raises InputError."""
+    for revision in (one, other):
+        _must_be_known(repository, revision)
     return _git(repository, "merge-base", one, other).decode().strip()
+
+
+def _must_be_known(repository: Path, revision: str) -> None:
+    try:
+        _git(repository, "rev-parse", "--verify", f"{revision}^{{commit}}")
+    except InputError:
+        hint = "name a commit, branch or tag; a shallow clone lacks the older ones (git fetch --unshallow)"
+        raise InputError(f"git knows no revision `{revision}` here", None, hint) from None
 
 
 @contextmanager
 def checked_out(repository: Path, revision: str) -> Iterator[Path]:
     """A folder with the plans and kernels of a revision, for as long as it is needed."""
-    _git(repository, "rev-parse", "--verify", f"{revision}^{{commit}}")
+    _must_be_known(repository, revision)
     told = os.fsdecode(_git(repository, "ls-tree", "-r", "-l", "-z", revision)).split("\0")
     rows = [(*said.split(), name) for said, _, name in (row.partition("\t") for row in told) if said]
     files = [(mode, blob, int(size), name) for mode, kind, blob, size, name in rows if kind == "blob"]

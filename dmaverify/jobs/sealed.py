@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from dmaverify.machines.rngd.rust.cfg import asked_features
 from dmaverify.prove.certify.certificate import (
     DECIDED,
     MANIFEST,
+    SCRIPT,
     Question,
     write_questions,
 )
@@ -191,6 +193,24 @@ def recount(folder: Path, found: Findings) -> None:
 # ---------------------------------------------------------------- writing
 
 
+_OWN = re.compile(
+    rf"[\w.-]+\.smt2|{re.escape(MANIFEST)}|re(?:check|count)\.py|bound\.json|README\.txt|(?:plan|request)\.toml"
+)
+
+
+def must_be_own(folder: Path) -> None:
+    """Raises InputError for a folder that holds anything but a certificate, since what lies in it is replaced."""
+    if not folder.is_dir():
+        return
+    names = sorted(os.listdir(folder))
+    foreign = [name for name in names if name != PLANS and not (SCRIPT in names and _OWN.fullmatch(name))]
+    if (folder / PLANS).is_dir():
+        foreign += [f"{PLANS}/{name}" for name in sorted(os.listdir(folder / PLANS)) if not name.isdecimal()]
+    if foreign:
+        said = f"{folder} holds `{foreign[0]}`, which is no part of a certificate"
+        raise InputError(said, None, "name a folder that is new or empty: what lies in it is replaced")
+
+
 def write_certificate(
     folder: Path, jobs: Sequence[Job], extra: Mapping[str, Any] | None = None, files: Iterable[str] = (),
     called: str | None = None, more: Mapping[str, Sequence[tuple[str, str, str]]] | None = None,
@@ -204,6 +224,8 @@ def write_certificate(
     plans: list[dict[str, Any]] = []
     asked: dict[str, list[tuple[str, str, str]]] = {}
     extra = {**(extra or {}), **({"files": {n: hash_of((folder / n).read_bytes()) for n in files}} if files else {})}
+    if called is None:  # else it is begun
+        must_be_own(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for number, job in enumerate(jobs):
         text = Path(job[0]).read_bytes()

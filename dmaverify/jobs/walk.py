@@ -55,7 +55,8 @@ def _below(folder: Path, rules: tuple[_Rule, ...], more: tuple[str, ...]) -> Ite
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        yield WalkedPath(str(folder), False, f"cannot be listed: {error.strerror}")
+        gone = isinstance(error, FileNotFoundError)  # meanwhile; else what it holds is no pass
+        yield WalkedPath(str(folder), not gone, f"cannot be listed: {error.strerror}")
         return
     for entry in entries:
         path = folder / entry.name
@@ -94,7 +95,7 @@ def _left_folder(path: Path, rules: tuple[_Rule, ...]) -> str:
         return "belongs to a tool"
     if path.name in BUILT or is_cargo_output(path):
         return "holds what was built"
-    if (path / "CACHEDIR.TAG").is_file():
+    if os.path.isfile(path / "CACHEDIR.TAG"):
         return "is a cache (CACHEDIR.TAG)"
     return IGNORED if _ignored(path, rules, folder=True) else ""
 
@@ -168,7 +169,7 @@ class _Rule:
 def _rules_above(folder: Path) -> tuple[_Rule, ...]:
     """The rules of the folders above, down from the one that holds .git; none outside of a repository."""
     parents = [folder.resolve(), *folder.resolve().parents]
-    root = next((index for index, one in enumerate(parents) if (one / ".git").exists()), None)
+    root = next((index for index, one in enumerate(parents) if os.path.exists(one / ".git")), None)
     if root is None:
         return ()
     return tuple(rule for one in reversed(parents[1 : root + 1]) for rule in _rules_of(one))

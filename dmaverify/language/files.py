@@ -9,6 +9,7 @@ the answer of the disk decides is asked here, where it is noted (`asked`), and c
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -17,12 +18,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from dmaverify.errors import nearest
+from dmaverify.errors import InputError, nearest
 from dmaverify.language.asked import FILE, HERE, INSIDE, NAMES, REAL, TEXT, Question, asking, listening, note
 
 MOST_BYTES = 10_000_000
 ROOTS = (".git", "dmaverify.toml", "pyproject.toml", "Cargo.toml")
 """What stands in the root of a project."""
+NOT_REGULAR = "no regular file"
 OUTSIDE = "move it below the folder of the project, or allow it: --allow-path DIR"
 
 _unsaved: ContextVar[Mapping[str, str] | None] = ContextVar("unsaved", default=None)
@@ -61,15 +63,26 @@ def _bytes_of(path: str | Path, most: int) -> bytes:
     if (unsaved := _unsaved.get()) and (text := unsaved.get(os.path.abspath(path))) is not None:
         return text.encode("utf-8", "surrogatepass")[:most]
     if os.path.islink(path) and not is_inside(path, Path(path).parent):
+        if _is_circle(path):
+            raise OSError(errno.ELOOP, "a link that leads back to itself", str(path))
         raise OSError(22, "a link that leads out of the project (--allow-path DIR allows it)", str(path))
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with open(handle, "rb") as file:
-        kind = os.fstat(handle).st_mode
+    kind = os.fstat(handle).st_mode
+    if not stat.S_ISREG(kind):
+        os.close(handle)
         if stat.S_ISDIR(kind):
-            raise IsADirectoryError(21, "Is a directory", str(path))
-        if not stat.S_ISREG(kind):
-            raise OSError(22, "no regular file", str(path))
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        raise OSError(22, NOT_REGULAR, str(path))
+    with open(handle, "rb") as file:
         return file.read(most)
+
+
+def _is_circle(path: str | Path) -> bool:
+    try:
+        os.stat(path)
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 def is_file(path: str | Path) -> bool:
@@ -166,10 +179,10 @@ def near_file(path: str | Path) -> str | None:
     """`did you mean FILE?` for a file that does not exist and a neighbour that is named nearly so."""
     wanted = Path(path)
     try:
-        names = [one.name for one in os.scandir(wanted.parent) if one.name.endswith(wanted.suffix)][:2000]
+        names = [one.name for one in os.scandir(wanted.parent) if one.name.endswith(wanted.suffix) and one.is_file()]
     except (OSError, ValueError):
         return None
-    near = nearest(wanted.name, names)
+    near = nearest(wanted.name, names[:2000])
     return f"did you mean `{wanted.parent / near}`?" if near else None
 
 
@@ -215,7 +228,33 @@ def write_text(path: str | Path, text: str) -> None:
 
 def write_bytes(path: str | Path, data: bytes) -> None:
     """As `write_text`."""
+    try:
+        _write_whole(Path(path), data)
+    except OSError as error:  # of a file beside it, or of none
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def must_take(path: str | Path) -> None:
+    """Raises OSError where a file of that name could not be written."""
     target = Path(path)
+    if os.path.isdir(target):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    folder = next((one for one in target.absolute().parents if os.path.lexists(one)), target.parent)
+    if not os.path.isdir(folder):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    if not os.access(folder, os.W_OK | os.X_OK) and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def must_spare(written: Iterable[str | None], read: Iterable[str]) -> None:
+    """Raises InputError for a file that a command is to write and reads, too; `read` may be `PATH::NAME`."""
+    known = {os.path.realpath(named(path)[0]) for path in read}
+    for path in written:
+        if path is not None and os.path.realpath(path) in known:
+            raise InputError(f"{path} is read, and would be written over", None, "name another file")
+
+
+def _write_whole(target: Path, data: bytes) -> None:
     streams = not target.is_symlink() or target.parts[:2] in ((os.sep, "dev"), (os.sep, "proc"))
     if streams and (target.is_char_device() or target.is_fifo()):  # /dev/stdout, a pipe of the shell
         target.write_bytes(data)
@@ -244,6 +283,6 @@ def project_root(folder: Path) -> Path:
     """The outermost folder of the project around `folder`: that of its repository, else the nearest with settings."""
     parents = (folder, *folder.parents)
     for one in parents:
-        if (one / ".git").exists():
+        if os.path.exists(one / ".git"):
             return one
-    return next((one for one in parents if any((one / name).exists() for name in ROOTS)), folder)
+    return next((one for one in parents if any(os.path.exists(one / name) for name in ROOTS)), folder)

@@ -10,6 +10,7 @@ Source: TOML 1.0. Values come from the standard library, places from tree-sitter
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.language.files import near_file, read_bytes
+from dmaverify.language.files import NOT_REGULAR, near_file, read_bytes
 from dmaverify.language.trees import Code, parser_of
 from dmaverify.values import dataclass
 
@@ -30,9 +31,15 @@ MAX_BYTES = 10_000_000
 MAX_DEPTH = 64  # parts of one key; a plan file needs five
 MAX_DIGITS = 4300  # of one integer, the standard library's own limit
 
-_UTF8 = "a plan file is TOML, saved as UTF-8"
+_PIPE = 'name a file; plans from a pipe go to --stdin, one a line: {"plan": "<text>"}'
+_UTF8 = "save it as text, in UTF-8"
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[ \t]*\n[ \t\n]*|.)", re.DOTALL)
 _TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate inline table key")
+_NOT_CLOSED = ('Expected "', "Unterminated", "Found invalid character '\\n'")
+_OPENED = re.compile(
+    r"""\#[^\n]*|\"{3}(?:\\.|[^\\])*?\"{3,5}|'{3}.*?'{3,5}|\"(?!"")(?:\\.|[^"\\\n])*"|'(?!'')[^'\n]*'|("{3}|'{3}|"|')""",
+    re.DOTALL,
+)
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 _HINTS = (
@@ -42,6 +49,10 @@ _HINTS = (
     ("Invalid statement", "write `key = value` or [table]; keys with other signs than a-z 0-9 _ - need quotes"),
     ("Unterminated", "the text is not closed; add the closing quotes"),
     ('Expected "', "the text is not closed; add the closing quotes"),
+    ("Found invalid character '\\n'", "the text is not closed on its line; add the closing quote"),
+    ("Found invalid character '\\r'", "save the file with \\n or \\r\\n between its lines"),
+    ("Found invalid character", "write it as an escape, such as \\u0007, or leave it out"),
+    ("Expected ']]'", "a list of tables has two brackets on both sides: [[transfer.NAME.command]]"),
     ("Escaped character", "write the character itself"),
     ("Illegal character '\\n'", 'the text is not closed on its line; add the quote, or use """ for several lines'),
     ("Unescaped '\\'", "write '...' (single quotes) for text with backslashes"),
@@ -181,11 +192,14 @@ def _unreadable(name: str, error: OSError | ValueError) -> tuple[str, None, str]
     if isinstance(error, IsADirectoryError):
         return f"{name} is a directory", None, "name a plan file in it"
     if isinstance(error, FileNotFoundError):
-        return f"{name} does not exist", None, near_file(name) or "check the path"
+        if os.path.islink(name):
+            return f"{name} is a link to {os.readlink(name)}, which does not exist", None, "mend the link"
+        return f"{name} does not exist", None, _PIPE if name == "-" else near_file(name) or "check the path"
     if isinstance(error, PermissionError):
         return f"{name} may not be read", None, "check its permissions"
     reason = (error.strerror or "unknown reason") if isinstance(error, OSError) else "no such file name"
-    return f"{name!r} cannot be opened: {reason}", None, "check the path"
+    piped = name.startswith("/dev/") or reason == NOT_REGULAR
+    return f"{name!r} cannot be opened: {reason}", None, _PIPE if piped else "check the path"
 
 
 def _explain(source: Source, message: str, places: _Places) -> NoReturn:
@@ -201,6 +215,8 @@ def _explain(source: Source, message: str, places: _Places) -> NoReturn:
     plain = message[: found.start()] if found else message
     back = 2 if message.startswith("Unescaped") else 0  # told behind the escape
     at = _place(source, found, back)
+    if message.startswith(_NOT_CLOSED):
+        at = _opening(source) or at
     from dmaverify.language.toml_mistakes import mistake
 
     meant = mistake(source, message, at.start) if found is not None and found[1] is not None else None
@@ -216,6 +232,12 @@ def _place(source: Source, found: re.Match[str] | None, back: int) -> Span:
     line = min(int(found[1]), len(source.line_starts))
     start = min(source.line_starts[line - 1] + int(found[2]) - 1 - back, len(source.text))
     return Span(source, start, min(start + 1, len(source.text)))
+
+
+def _opening(source: Source) -> Span | None:
+    """The quotes that open the first text which is not closed."""
+    found = next((one for one in _OPENED.finditer(source.text) if one[1]), None)
+    return Span(source, *found.span(1)) if found else None
 
 
 def _deepest(source: Source) -> Span:
@@ -269,10 +291,11 @@ class _Places:
             path = (*path, self._rows[path])
         elif path in self._headers:
             self.repeated = self.repeated or spans[-1]
+        if path not in self._headers:  # said here, whatever named it in passing
+            self.keys[path], self.values[path] = spans[-1], whole
         self._headers.add(path)
         for length, span in enumerate(spans[:-1], start=1):
             self.keys.setdefault(self._resolve(names[:length]), span)
-        self._note(path, spans[-1], whole)
         for child in parts[3:]:
             if child.type == "pair":
                 self._pair(child, path)

@@ -90,7 +90,11 @@ def _in_leaf(value: Any, kind: kinds.Type, path: Path) -> Iterator[Complaint]:
         if isinstance(value, bool | float) or value not in kind.values:
             options = [str(option) for option in kind.values]
             close = nearest(value, options) if isinstance(value, str) and value not in options else None
-            hint = f"did you mean `{close}`?" if close else _EXAMPLES.get(name)
+            hint = (
+                f"did you mean `{close}`?"
+                if close
+                else _EXAMPLES.get(name, f"write {' or '.join(map(_shown, options))}")
+            )
             yield Complaint(path, f"`{name}` must be {' or '.join(options)}, not {given}", hint)
     elif _wrong_type(value, kind):
         what, how = _WHAT[type(kind)]
@@ -122,7 +126,7 @@ def _wrong_type(value: Any, kind: kinds.Type) -> bool:
 def _out_of_range(value: int, kind: kinds.IntType, path: Path) -> Iterator[Complaint]:
     name, given, example = _name(path), _shown(value), _EXAMPLES.get(_name(path))
     if kind.ge == 1 and value < 1:
-        yield Complaint(path, f"`{name}` must be at least 1, not {given}", example)
+        yield Complaint(path, f"`{name}` must be at least 1, not {given}", example or "write 1 or more")
     elif kind.ge is not None and value < kind.ge:
         yield Complaint(path, f"`{name}` cannot be negative: {given}", "sizes, addresses and places count from 0")
     elif kind.le is not None and value > kind.le:

@@ -71,8 +71,13 @@ def read_kernel(reader: TableReader, name: str, table: schema.KernelTable) -> Pl
     }
     under = {}
     for reading, expect in table.under.items():
+        at = reader.doc.key_span((*path, "under", reading))
         if reading.count("=") != 1:
-            raise InputError(f"`{reading}` is not RULE=NAME", reader.doc.key_span((*path, "under", reading)))
+            raise InputError(f"`{reading}` is not RULE=NAME", at, 'for example "pad-extent=gap"')
+        try:
+            target.check_readings(dict([reading.split("=")]))
+        except InputError as error:
+            raise InputError(error.message, at, error.hint) from None
         under[reading] = reader.expectation(expect)
     line = reader.doc.key_span(path).line
     return PlanKernel(
@@ -93,7 +98,8 @@ def read_kernel(reader: TableReader, name: str, table: schema.KernelTable) -> Pl
 def _text(reader: TableReader, name: str, table: schema.KernelTable) -> Source:
     path = ("kernel", name)
     if (table.file is None) == (table.text is None):
-        raise InputError("a kernel has either `file` or `text`", reader.doc.key_span(path))
+        hint = "leave one of them out" if table.text is not None else f'write `file = "{name}.mlir"` in [kernel.{name}]'
+        raise InputError("a kernel has either `file` or `text`", reader.doc.key_span(path), hint)
     if table.text is not None:
         return Source(f"{reader.doc.source.name}::{name}", table.text)
     file = reader.folder / str(table.file)
@@ -106,8 +112,8 @@ def _text(reader: TableReader, name: str, table: schema.KernelTable) -> Source:
         return Source(str(file), read_text(file))
     except (OSError, ValueError) as error:
         missing = isinstance(error, FileNotFoundError)
-        said, hint = ("does not exist", near_file(file)) if missing else ("cannot be read", None)
-        raise InputError(f"{file} {said}", span, hint or "a path relative to the plan") from error
+        said, near = ("does not exist", near_file(file)) if missing else ("cannot be read", None)
+        raise InputError(f"{file} {said}", span, near or "a path relative to the plan") from error
 
 
 def _range(text: str, span: Span) -> tuple[int, int]:

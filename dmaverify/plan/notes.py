@@ -75,7 +75,7 @@ def _note(notes: Notes, text: str, span: Span) -> None:
     elif found := _ASSUME.fullmatch(text):
         low, high = int(found[2]), int(found[3])
         if low > high:
-            raise InputError(f"the range {low}..{high} is empty", span)
+            raise InputError(f"the range {low}..{high} is empty", span, "the smaller number comes first: 1..64")
         notes.ranges[found[1]] = (low, high)
         notes.spans["assume", found[1]] = span
     elif text.startswith("assume ") and _RELATES.search(text):

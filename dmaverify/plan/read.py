@@ -41,7 +41,11 @@ def read_plan(path: str | FilePath, *, target: str | None = None, partly: bool =
     `partly`: a transfer or access with a text that cannot be read is among the plan's `unread`, and the rest is there.
     """
     try:
-        return _read(parse_toml(read_source(path), _START), FilePath(path).parent, target, partly)
+        source = read_source(path)
+        if FilePath(path).suffix not in ("", ".toml") and "schema" not in source.text:
+            hint = "a plan is a .toml file (`dmaverify new`); `dmaverify check` takes kernels and files of engines, too"
+            raise InputError(f"{path} is no plan file", None, hint)
+        return _read(parse_toml(source, _START), FilePath(path).parent, target, partly)
     except InputError as error:
         raise InputErrors([error]) from None
 

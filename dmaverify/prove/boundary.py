@@ -72,9 +72,9 @@ def until_stopped(work: Iterable[T]) -> tuple[list[T], str]:
 
 def unreadable(errors: Sequence[InputError], path: str, base: Verdict | None = None) -> Verdict:
     """Input that could not be read, as a verdict of status `error`."""
+    source = "plan file format" if path.endswith(".toml") or not path else ""
     findings = tuple(
-        Finding(INPUT, Severity.ERROR, e.message, "", e.span, hint=e.hint or "", source="plan file format")
-        for e in errors
+        Finding(INPUT, Severity.ERROR, e.message, "", e.span, hint=e.hint or "", source=source) for e in errors
     )
     line = next((e.span.line for e in errors if e.span is not None), base.line if base is not None else 0)
     name = base.name if base is not None else Path(path).stem

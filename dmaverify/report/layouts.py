@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dmaverify.errors import many
+
 SHOWN = 3
 """Tensors that are named with one reason; the JSON names all."""
 
@@ -22,7 +24,8 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
     if "error" in data:
         yield f"{data['path']}   not searched: {data['error']}"
         return
-    yield f"{data['path']}   {data['moves']} moves of {data['tensors']} tensors, profile {data['profile']}"
+    of = f"{many(data['moves'], 'move')} of {many(data['tensors'], 'tensor')}"
+    yield f"{data['path']}   {of}, profile {data['profile']}"
     now = data["before"]
     yield f"  now       {_sum(now['cycles'], now['without_plan'])}{_dm(now['dm_bytes'])}"
     if not data["proposals"]:

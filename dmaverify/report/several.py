@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from dmaverify.errors import many
 from dmaverify.report.order import (
     EXCUSED,
     bucket,
@@ -40,7 +41,7 @@ def render_summary(
     targets = ", ".join(sorted({verdict.target for verdict in seen if verdict.target}))
     took = f", {sum(verdict.seconds for verdict in seen):.3f} s" if timings else ""
     on = f", target {targets}" if targets else ""
-    head = f"checked {_many(len(seen), 'transfer')} in {_many(files, 'file')}{on}{took}"
+    head = f"checked {many(len(seen), 'transfer')} in {many(files, 'file')}{on}{took}"
     number = counts(seen)
     digits = max(len(f"{value:,}") for value in number.values())
     lines = [head]
@@ -71,14 +72,14 @@ def leaving(verdicts: Sequence[Verdict], code: int | None = None) -> str:
     broken = sum(1 for v in verdicts if bucket(v) == "refuted" or unmet(v))
     missed = sum(1 for v in verdicts if unmet(v) and bucket(v) == "proved")
     reasons = {
-        1: f"{_many(broken - missed, 'transfer')} refuted" if broken > missed else _strict(verdicts),
-        2: f"{_many(unread, 'entry')} cannot be judged" if unread else "",
-        3: f"{_many(open_, 'transfer')} without an answer" if open_ else "",
+        1: f"{many(broken - missed, 'transfer')} refuted" if broken > missed else _strict(verdicts),
+        2: f"{many(unread, 'entry')} cannot be judged" if unread else "",
+        3: f"{many(open_, 'transfer')} without an answer" if open_ else "",
         0: _let_pass(broken, open_),
     }
     said = reasons[code]
     if code == 1 and missed:
-        expects = f"{_many(missed, 'expectation')} not met"
+        expects = f"{many(missed, 'expectation')} not met"
         said = f"{said}, {expects}" if broken > missed else expects
     return f"exit {code}: {said}" if said else f"exit {code}"
 
@@ -90,8 +91,8 @@ def _strict(verdicts: Sequence[Verdict]) -> str:
 
 def _let_pass(broken: int, open_: int) -> str:
     """What does not pass by itself, where options let it; nothing where all is as expected."""
-    parts = [f"{_many(broken, 'transfer')} refuted or not as expected"] if broken else []
-    parts += [f"{_many(open_, 'transfer')} without an answer"] if open_ else []
+    parts = [f"{many(broken, 'transfer')} refuted or not as expected"] if broken else []
+    parts += [f"{many(open_, 'transfer')} without an answer"] if open_ else []
     return f"{', '.join(parts)}, let pass" if parts else ""
 
 
@@ -165,7 +166,7 @@ def _folded_report(verdicts: Sequence[Verdict], style: Mapping[str, Any]) -> lis
         else:
             quiet.setdefault(verdict.path, []).append(verdict)
     more = {rule: count - FEW for rule, count in told_of.items() if count > FEW}
-    out += [f"... and {_many(count, 'more warning')} of {rule} (-v shows them)" for rule, count in sorted(more.items())]
+    out += [f"... and {many(count, 'more warning')} of {rule} (-v shows them)" for rule, count in sorted(more.items())]
     return [*out, *(_proved_line(path, own, bool(style["colour"])) for path, own in sorted(quiet.items()))]
 
 
@@ -196,19 +197,14 @@ def bucket_rank(verdict: Verdict) -> int:
 def _proved_line(path: str, verdicts: Sequence[Verdict], colour: bool) -> str:
     """`PROVED  kernels/load.rs  12 transfers  all 4,096 bytes`."""
     conditions = len({note for verdict in verdicts for note in verdict.assumptions if note not in verdict.conditions})
-    said = [path, _many(len(verdicts), "transfer"), claims(verdicts), supposed(verdicts)]
-    said.append(f"under {_many(conditions, 'stated condition')} (-v shows them)" if conditions else "")
+    said = [path, many(len(verdicts), "transfer"), claims(verdicts), supposed(verdicts)]
+    said.append(f"under {many(conditions, 'stated condition')} (-v shows them)" if conditions else "")
     return f"{paint('PROVED ', _INK[Status.PROVED], colour)} {'  '.join(visible(part) for part in said if part)}"
 
 
 def _style_of(name: str) -> str:
     known = {"proved": "proved", "expected": "proved", "unknown": "warning"}
     return known.get(name, "warning" if name in EXCUSED else "error")
-
-
-def _many(number: int, name: str) -> str:
-    many = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
-    return f"{number:,} {name if number == 1 else many}"
 
 
 def _said_of(name: str, verdicts: Sequence[Verdict]) -> str:

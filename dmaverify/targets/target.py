@@ -75,9 +75,13 @@ class Target:
         for name, value in overrides:
             full = name if name in limits else f"{name}_max"
             if full not in limits:
-                raise InputError(f"{self.name} has no limit {name!r}", span, suggestion(name, limits))
+                raise InputError(
+                    f"{self.name} has no limit {name!r}",
+                    span,
+                    suggestion(name, limits) or "`dmaverify targets` has them",
+                )
             if value < 1:
-                raise InputError(f"the limit {name} must be at least 1, not {value}", span)
+                raise InputError(f"the limit {name} must be at least 1, not {value}", span, "write 1 or more")
             limits[full] = value
         return limits
 
@@ -182,6 +186,11 @@ def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
     """The target of that name, or of the folder at that path (below `relative_to`). Read again when its files change.
 
     Raises InputError with one line and the place for whatever is missing or wrong in it.
+
+    >>> import dmaverify as dv
+    >>> machine = dv.load_target("rngd")
+    >>> machine.name, machine.limits["packet_max"], machine.dtypes["bf16"]
+    ('rngd', 4096, 16)
     """
     if not isinstance(relative_to, str | Path | None):
         raise InputError("`relative_to` is no folder", None, f"it is of type {type(relative_to).__name__}")

@@ -33,6 +33,11 @@ def with_fault(plan: DrawnPlan, name: str, *, draw: Draw | None = None, target: 
 
     Without `draw` the place is chosen by a fixed seed. Raises NotApplicable where the plan has no such thing,
     KeyError for an unknown name. `target` is only needed for the fault "tier".
+
+    >>> from dmaverify.targets.target import load_target
+    >>> from dmaverify.testing import seeded_plan, with_fault
+    >>> with_fault(seeded_plan(3, load_target("rngd")), "stride").broke
+    'read stride of entry 0 of command 1: -40 instead of 40'
     """
     source = draw or Seeded(0)
     for _ in range(_TRIALS):

@@ -6,7 +6,8 @@ Law: a test passes only for a verdict that is as the plan expects (without `expe
 fail.
 
 Files named `*.dma.toml` are collected, one test for each transfer, access, gather, scatter and program;
-`dmaverify_files` in the ini file names others, kernels (`src/*.rs`) among them. The entry point is in pyproject.toml.
+`dmaverify_files` in the ini file names others, kernels (`src/*.rs`, `*.mlir`) among them. The entry point is in
+pyproject.toml.
 """
 
 from __future__ import annotations
@@ -51,14 +52,16 @@ class PlanFailed(AssertionError):
 
 
 def assert_plan(plan: str | Path, name: str | None = None, *, target: str | None = None) -> tuple[Verdict, ...]:
-    """Judges a plan: a path, `path::name`, or the text of a plan file (anything with a line break).
+    """Judges a plan or a kernel: a path, `path::name`, or the text of a plan file (anything with a line break).
 
     Returns the verdicts. Raises PlanFailed, with the report as message, unless all of them are as expected.
+
+    >>> from dmaverify.testing.plugin import assert_plan
+    >>> [verdict.name for verdict in assert_plan("examples/first.toml")]
+    ['relayout']
     """
     __tracebackhide__ = True
-    from dmaverify.jobs.verdicts import verdicts_of
-
-    verdicts = tuple(verdicts_of(_read(plan, name, target)))
+    verdicts = tuple(_judged(plan, name, target))
     if not verdicts:
         raise PlanFailed(f"{plan} has nothing to check")
     wrong = [verdict for verdict in verdicts if not verdict.as_expected]
@@ -70,7 +73,12 @@ def assert_plan(plan: str | Path, name: str | None = None, *, target: str | None
 def assert_equivalent(first: str | Expr, second: str | Expr, axes: Mapping[str, int]) -> Equivalence:
     """Two mappings, as text or trees, mean the same at every position.
 
-    Returns the answer. Raises PlanFailed with the smallest difference, and also where the solver has no answer.
+    `axes` are sizes in elements. Returns the answer. Raises PlanFailed with the smallest difference, and also where the
+    solver has no answer.
+
+    >>> from dmaverify.testing.plugin import assert_equivalent
+    >>> assert_equivalent("A / 2, A % 2", "A", {"A": 8}).status
+    'proved'
     """
     __tracebackhide__ = True
     from dmaverify.prove.move.equiv import equivalent_mappings
@@ -88,6 +96,10 @@ def assert_same(
     named): each a `path::name`, or the text of a plan with one entry.
 
     Returns the answer. Raises PlanFailed with the first place where it is not so, and also where there is no answer.
+
+    >>> from dmaverify.testing.plugin import assert_same
+    >>> assert_same("examples/equal.toml::whole", "examples/equal.toml::by-rows", tiers=["hbm"]).status
+    'proved'
     """
     __tracebackhide__ = True
     from dmaverify.errors import InputError
@@ -162,6 +174,18 @@ def _read(plan: str | Path, name: str | None, target: str | None) -> Plan:
         raise PlanFailed(render_error(error)) from None
 
 
+def _judged(plan: str | Path, name: str | None, target: str | None) -> list[Verdict]:
+    __tracebackhide__ = True
+    from dmaverify.errors import InputError, errors_of
+    from dmaverify.jobs.load import check
+    from dmaverify.report.text import render_error
+
+    try:
+        return check(plan, name, target=target)
+    except InputError as error:
+        raise PlanFailed("\n\n".join(render_error(one) for one in errors_of(error))) from None
+
+
 def _rendered(verdicts: Iterable[Verdict]) -> str:
     from dmaverify.report.text import render_verdict
 
@@ -216,9 +240,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 class PlanFile(pytest.File):
-    """A plan file: one test for each entry that is judged."""
+    """A plan file: one test for each entry that is judged; a file of another kind is one test."""
 
     def collect(self) -> Iterable[pytest.Item]:
+        if self.path.suffix not in (".toml", ".rs"):
+            yield FileItem.from_parent(self, name=self.path.stem)
+            return
         try:
             plan = _read(self.path, None, self.config.getoption("--dmaverify-target"))
         except PlanFailed as error:
@@ -275,6 +302,13 @@ class PlanItem(JudgedItem):
         from dmaverify.plan.plan import select
 
         return verdicts_of(select(self.plan, self.name))
+
+
+class FileItem(JudgedItem):
+    """All that is judged of one file: PTO text, or a text of an iDMA engine."""
+
+    def verdicts(self) -> Sequence[Verdict]:
+        return _judged(self.path, None, self.config.getoption("--dmaverify-target"))
 
 
 class KernelItem(JudgedItem):

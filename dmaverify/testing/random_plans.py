@@ -99,7 +99,14 @@ def _plan(draw: Draw, target: Target, valid: bool | None, tiers: Sequence[str], 
 
 
 def seeded_plan(seed: int | str, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> DrawnPlan:
-    """The plan of a seed (see `plan`): the same on every machine."""
+    """The plan of a seed (see `plan`): the same on every machine.
+
+    >>> from dmaverify.targets.target import load_target
+    >>> from dmaverify.testing import seeded_plan
+    >>> rngd = load_target("rngd")
+    >>> seeded_plan(7, rngd, valid=True).text(rngd).splitlines()[:2]
+    ['schema = 1', 'target = "rngd"']
+    """
     return replace(plan(Seeded(seed), target, valid=valid, tiers=tiers), seed=str(seed))
 
 

@@ -24,11 +24,17 @@ KERNEL = """func.func @k(%in: !pto.ptr<f32, gm>) {
 STATED = "// dmaverify: gm %in = 128 bytes\n"
 SHORT = "// dmaverify: gm %in = 64 bytes\n"
 
+START = Path(__file__).resolve().parents[2] / "examples" / "start"
+STARTS = {
+    name: (START / start).read_text(encoding="utf-8")
+    for name, start in {"i.toml": "idma.toml", "g.toml": "gather.toml", "r.rs": "rust.rs"}.items()
+}
+
 
 @pytest.fixture(autouse=True)
 def _away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, text in {"p.toml": PLAN, "k.mlir": STATED + KERNEL, "short.mlir": SHORT + KERNEL}.items():
+    for name, text in ({"p.toml": PLAN, "k.mlir": STATED + KERNEL, "short.mlir": SHORT + KERNEL} | STARTS).items():
         Path(name).write_text(text, encoding="utf-8")
 
 
@@ -63,12 +69,68 @@ def told(
         ("extract", "k.mlir", "--target", "rngd"),
         ("equiv", "k.mlir", "k.mlir", "--axes", "A=8"),
         ("bursts", "p.toml", "--dims", "2"),
+        ("check", "p.toml", "--dims", "2"),
+        ("check", "k.mlir", "--features", "fast"),
+        ("check", "p.toml", "--explain"),
+        ("check", "p.toml", "k.mlir", "--define", "N=3"),
+        ("check", "r.rs", "--explain", "--json"),
+        ("derive", "p.toml", "--explain", "--json"),
+        ("cells", "--stdin", "A", "--axes", "A=8"),
+        ("cells", "--stdin", "--count", "1"),
+        ("bursts", "--stdin", "--engine", "rw_axi"),
+        ("bursts", "--stdin", "p.toml"),
+        ("synth", "--stdin", "p.toml"),
+        ("synth", "--stdin", "--output", "f.sarif"),
+        ("viz", "p.toml", "--output", "f.svg", "--profile", "none"),
+        ("viz", "k.mlir", "--output", "f.svg", "--profile", "silicon"),
+        ("trace", "k.mlir", "--output", "f.json", "--profile", "silicon"),
+        ("cost", "i.toml", "--profile", "silicon"),
+        ("equiv", "A", "A", "--axes", "A=8", "--tier", "hbm"),
+        ("bursts", "k.mlir"),
+        ("bursts", "g.toml"),
+        ("emit", "r.rs", "--as", "words"),
     ],
 )
 def test_an_option_without_a_meaning_is_refused(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     code, said = run(capsys, *words)
     assert code == 2, said
     assert not Path("f.sarif").exists()
+
+
+def test_what_stands_beside_lines_is_no_part_of_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = '{"axes": {"A": 8}, "expr": "A / 4"}\n'
+    assert told(capsys, monkeypatch, line, "cells", "--stdin", "--raw")[0] == 0
+    code, said = told(capsys, monkeypatch, line, "cells", "--stdin", "--axes", "A=8")
+    assert code == 2
+    assert "--axes beside --stdin has no meaning" in said
+
+
+@pytest.mark.parametrize("command", ["cost", "conditions", "derive", "run", "synth"])
+def test_a_file_of_another_kind_is_not_read_as_a_plan(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("driver.c").write_text("void f(void) {}\n", encoding="utf-8")
+    code, said = run(capsys, command, "driver.c")
+    assert code == 2
+    assert "driver.c is no plan file" in said
+    assert "TOML" not in said
+
+
+def test_a_plan_may_have_any_suffix_and_its_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("p.plan").write_text(PLAN, encoding="utf-8")
+    assert run(capsys, "check", "p.plan")[0] == 0
+    Path("p.plan").write_text(PLAN + "x = = 1\n", encoding="utf-8")
+    assert "write a single `=`" in run(capsys, "check", "p.plan")[1]
+
+
+def test_the_calls_of_a_rust_kernel_are_drawn_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "viz", "r.rs", "--output", "both.svg")[0] == 0
+    assert Path("both.svg").read_text(encoding="utf-8").count(" cycles<") >= 2
+
+
+def test_a_folder_is_called_so_where_a_shard_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("folder").mkdir()
+    assert run(capsys, "merge", "folder") == (2, "error: folder: Is a directory\n")
 
 
 def test_a_check_of_lines_needs_a_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,3 +340,12 @@ def test_a_kernel_without_transfers_derives_nothing_and_says_so(text: str, capsy
     Path("none.rs").write_text(text, encoding="utf-8")
     code, said = run(capsys, "derive", "none.rs")
     assert (code, "none.rs has no transfer to derive" in said) == (2, True), said
+
+
+def test_what_no_simulator_plays_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for file, left in (("p.toml", ""), ("i.toml", "not simulated: tile ("), ("g.toml", "not simulated: embedding (")):
+        code, said = run(capsys, "cost", file, "--simulate")
+        assert code == 0
+        assert left in said
+        assert ("not simulated" in said) is bool(left)
+        assert "not simulated" not in run(capsys, "cost", file)[1]

@@ -197,12 +197,6 @@ def test_check_since_judges_all_where_the_settings_changed(repository, capsys):
     assert "same-y" in run(capsys, "check", "k.rs", "--since", "second", "--format", "json", "--no-cache")[1]
 
 
-def test_a_revision_that_git_does_not_know_is_said(repository, capsys):
-    code, out = run(capsys, "diff", "nowhere..first")
-    assert code == 2
-    assert "git rev-parse" in out
-
-
 def test_plans_with_commands_and_aggregates_are_compared_too(repository, capsys):
     plan = (Path(__file__).parents[2] / "examples" / "first.toml").read_text(encoding="utf-8")
     Path("plan.toml").write_text(plan, encoding="utf-8")
@@ -493,3 +487,24 @@ def test_what_one_revision_alone_has_is_compared_by_its_name(two_moves, capsys):
     code, out = run(capsys, "diff", "both", "p.toml::u", "--no-cost")
     assert (code, "removed          p.toml::u" in out) == (0, True), out
     assert run(capsys, "check", "--since", "both", "p.toml::u")[0] == 2
+
+
+@pytest.mark.parametrize(
+    "words", [("check", ".", "--since", "nowhere"), ("diff", "HEAD..nowhere", "."), ("diff", "HEAD...nowhere", ".")]
+)
+def test_a_revision_that_git_does_not_know_is_told_by_its_name(repository, capsys, words):
+    code, said = run(capsys, *words)
+    assert code == 2
+    assert "git knows no revision `nowhere` here" in said
+    assert "--unshallow" in said
+
+
+def test_revisions_outside_of_a_repository_are_told_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("plan.toml").write_text(PLAN, encoding="utf-8")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    for words in (("check", "plan.toml", "--since", "HEAD"), ("diff", "HEAD", "plan.toml")):
+        assert run(capsys, *words) == (
+            2,
+            "error: plan.toml lies in no git repository\n  = help: revisions are compared within one\n",
+        )

@@ -92,6 +92,23 @@ def test_the_python_of_the_pages_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tried >= 10
 
 
+def test_the_public_functions_have_examples_and_they_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    import dmaverify
+    from dmaverify.testing import plugin, seeded_plan, with_fault
+
+    monkeypatch.chdir(ROOT)
+    runner, tried = doctest.DocTestRunner(verbose=False), 0
+    functions = [getattr(dmaverify, name) for name in generator().PUBLIC]
+    functions += [plugin.assert_plan, plugin.assert_equivalent, plugin.assert_same, seeded_plan, with_fault]
+    for function in functions:
+        (found,) = doctest.DocTestFinder(recurse=False).find(function, function.__name__, globs={})
+        assert found.examples, function.__name__
+        out = io.StringIO()
+        assert runner.run(found, out=out.write).failed == 0, out.getvalue()
+        tried += 1
+    assert tried == len(functions) >= 12
+
+
 # ---------------------------------------------------------------- generated pages
 
 
@@ -140,6 +157,14 @@ def test_options_and_settings_that_pages_speak_of_exist() -> None:
             if found[1] in cli.cli.list_commands(None):
                 for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", found[0]):
                     assert option in helps, (path.name, found[0])
+
+
+def test_the_modules_that_the_design_names_exist() -> None:
+    named = re.findall(r"`([\w/]+(?:\.py|/))`", (DOCS / "design.md").read_text(encoding="utf-8"))
+    package = ROOT / "dmaverify"
+    assert len(named) > 40
+    assert [name for name in named if not (package / name).exists() and not any(package.rglob(name.strip("/")))
+            and not (ROOT / name).exists()] == []  # fmt: skip
 
 
 @pytest.mark.slow

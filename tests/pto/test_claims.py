@@ -76,3 +76,35 @@ def test_a_copy_that_may_not_run_is_not_claimed_to_have_run() -> None:
     (verdict,) = api.check(PLAN.format(kernel=SOME, dest="R, C #{0} 128"), "k")
     assert verdict.status.value == "unknown"
     assert any("depend on values that are not numbers" in f.message for f in verdict.findings)
+
+
+@pytest.mark.parametrize(
+    ("dest", "said"),
+    [
+        ("R, C / 10, C % 10", ""),
+        ("R, C / 30, C % 30", "30 does not divide 100"),
+        ("R, C, Z", "the axis `Z` is not declared"),
+        ("R, C # 0", "`C # 0` has no positions"),
+        ("R, C @ 100", "drops 100 positions"),
+        ("R, C # 99", "cuts `C`, which has 100 positions"),
+    ],
+)
+def test_a_claimed_move_that_makes_no_sense_is_refuted_where_it_is_written(dest: str, said: str) -> None:
+    (verdict,) = api.check(PLAN.format(kernel=KERNEL, dest=dest), "k")
+    ill = [finding for finding in verdict.errors if finding.rule == "core/well-formed"]
+    assert {said in finding.message for finding in ill} == {True} if said else not ill
+    assert all(one.span is not None and one.span.source.line_text(one.span.line).startswith("dest") for one in ill)
+
+
+def test_a_tile_without_positions_holds_what_no_kernel_moves() -> None:
+    (verdict,) = api.check(PLAN.replace("R = 64", "R = 0").format(kernel=KERNEL, dest="R, C"), "k")
+    assert [finding.message for finding in verdict.errors] == ["the axis `R` has size 0"]
+
+
+@pytest.mark.parametrize(("columns", "ill"), [(96, False), (100, True)])
+def test_a_cut_that_does_not_divide_is_no_move_though_the_kernel_copies_its_slots(columns: int, ill: bool) -> None:
+    kernel = KERNEL.replace("200 :", "192 :").replace("256 :", "192 :").replace("28 :", "0 :")
+    plan = PLAN.format(kernel=kernel, dest="R, C").replace("C = 100", f"C = {columns}").replace("x100x", "x96x")
+    (verdict,) = api.check(plan.replace('"R, C"', '"R, C / 32, C % 32"'), "k")
+    assert {finding.rule for finding in verdict.errors} == ({"core/well-formed"} if ill else set())
+    assert verdict.status.value == ("refuted" if ill else "proved"), verdict.findings

@@ -184,7 +184,7 @@ def test_an_unknown_verdict_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> Non
     from dmaverify.verdict import Status
 
     real: Callable[..., list[dmaverify.Verdict]] = verdicts.verdicts_of
-    monkeypatch.setattr(verdicts, "verdicts_of", lambda plan: [replace(v, status=Status.UNKNOWN) for v in real(plan)])
+    monkeypatch.setattr(verdicts, "verdicts_of", lambda *a: [replace(v, status=Status.UNKNOWN) for v in real(*a)])
     assert "UNKNOWN" in assert_plan_fails(PLAN)
 
 
@@ -337,3 +337,31 @@ def test_kernels_and_plans_for_all_sizes_are_tests_too(tmp_path: Path) -> None:
     found = pytest_run(tmp_path, "s.dma.toml")
     assert found.returncode == 1
     assert "1 failed" in found.stdout
+
+
+KINDS = {"tile.mlir": "examples/start/pto.mlir", "driver.c": "examples/idma/driver.c"}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kernel_of_another_machine_is_a_test_and_an_assert(name: str, tmp_path: Path) -> None:
+    text = (ROOT / KINDS[name]).read_text()
+    (tmp_path / name).write_text(text)
+    (tmp_path / "pytest.ini").write_text("[pytest]\ndmaverify_files = *.mlir *.c\n")
+    assert "1 passed" in pytest_run(tmp_path).stdout
+    assert {verdict.status.value for verdict in assert_plan(tmp_path / name)} == {"proved"}
+    (tmp_path / name).write_text(text.replace("%c128_i64      // UB", "%c1_i64      // UB").replace("ROWS 16", "ROWS 0")
+                                 .replace("TILE 4096", "TILE 0"))  # fmt: skip
+    done = pytest_run(tmp_path)
+    assert "1 failed" in done.stdout
+    assert "error[" in done.stdout
+    with pytest.raises(PlanFailed, match=r"error\["):
+        assert_plan(str(tmp_path / name))
+
+
+def test_a_file_of_an_engine_that_cannot_be_read_is_told_in_its_own_words(tmp_path: Path) -> None:
+    (tmp_path / "list.job").write_text("0x10\n")
+    with pytest.raises(PlanFailed) as found:
+        assert_plan(tmp_path / "list.job")
+    assert "TOML" not in str(found.value)
+    (verdict,) = dmaverify.check(tmp_path / "list.job")
+    assert verdict.status is dmaverify.Status.ERROR

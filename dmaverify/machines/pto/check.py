@@ -35,6 +35,7 @@ from dmaverify.program.rewrite import every
 from dmaverify.prove.boundary import guarded
 from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.kernels import JudgedKernel
+from dmaverify.prove.move.preconditions import unmet
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target, load_target
 from dmaverify.values import replace
@@ -211,7 +212,6 @@ def check_plan_kernel(
     if not options.readings:
         for reading, expect in entry.under.items():
             rule, _, name = reading.partition("=")
-            target.check_readings({rule: name})
             chosen = replace(options, readings={rule: name})
             out.append(_plan_verdict(entry, plan, target, chosen, f"{entry.name} under {reading}", expect, asked))
     return out
@@ -222,7 +222,8 @@ def _plan_verdict(
     keep: dict[str, Any],
 ) -> Verdict:  # fmt: skip
     meant = function_in_plan(entry)
-    verdict = check_function(meant.function, name, meant.notes, target, options, keep.setdefault(name, []), entry.moves)
+    moves = [replace(move, problems=tuple(unmet(move, plan.axes, target, move.problems))) for move in entry.moves]
+    verdict = check_function(meant.function, name, meant.notes, target, options, keep.setdefault(name, []), moves)
     if verdict is None:
         raise InputError(f"{entry.source.name} holds no DMA operation", entry.span, "nothing was checked")
     return replace(verdict, expect=expect, path=plan.path, line=entry.line)

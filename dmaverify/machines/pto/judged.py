@@ -73,10 +73,10 @@ def judged_kernel(
     for move in moves:
         from dmaverify.prove.flow.claims import judge_claim
 
-        problems = [p for p in move.problems if p.fatal]
-        for p in problems:
-            judged.findings.append(Finding("core/well-formed", Severity.ERROR, p.message, "move", p.span, hint=p.hint))
-        if problems:
+        for p in move.problems:
+            severity = Severity.WARNING if p.warning else Severity.ERROR
+            judged.findings.append(Finding("core/well-formed", severity, p.message, "move", p.span, hint=p.hint))
+        if any(p.fatal for p in move.problems):
             continue
         if not followed and not all(number in {copy.order for copy in kernel.copies} for number in move.copies):
             judged.obligations["core/same-element"] = ("not judged", "", "a copy of the kernel could not be read")

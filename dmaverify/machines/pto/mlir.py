@@ -116,7 +116,8 @@ def _tokens(source: Source) -> tuple[list[Token], tuple[tuple[int, str], ...]]:
             comments.append((at, found.group()[2:].strip()))
         at = end
     if at < len(text):
-        raise InputError(f"`{text[at]}` begins nothing in MLIR text", Span(source, at, at + 1))
+        hint = "operands begin with `%`, types with `!`, names with `@`, attributes with `#`, texts with a quote"
+        raise InputError(f"`{text[at]}` begins nothing in MLIR text", Span(source, at, at + 1), hint)
     return out, tuple(comments)
 
 
@@ -139,13 +140,15 @@ class _MlirReader:
             token = self.tokens[self.at]
             if token.text == "}" and token.kind == "mark":
                 if not closing:
-                    raise InputError("`}` closes nothing", self._span(self.at))
+                    raise InputError(
+                        "`}` closes nothing", self._span(self.at), "leave it out, or open its region with `{`"
+                    )
                 self.at += 1
                 return tuple(ops)
             if not self._alias():
                 ops.append(self._op(depth))
         if closing:
-            raise InputError("this `{` is never closed", self._span(opened))
+            raise InputError("this `{` is never closed", self._span(opened), "add the `}` that ends its region")
         return tuple(ops)
 
     def _span(self, index: int) -> Span:

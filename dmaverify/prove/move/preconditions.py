@@ -1,6 +1,6 @@
 """What must hold of a move before anything is proved of it: its mappings mean something, its places fit the addresses.
 
-Knows: the mappings of transfers, accesses, gathers and scatters, how far the places of a tier lie apart.
+Knows: the mappings of transfers, accesses, gathers, scatters and claimed moves, how far the places of a tier lie apart.
 Does not know: programs of commands, rules of machines, solvers.
 Law: the one pass over these preconditions. Code behind it may rely on it: positive sizes below 2^64 in every mapping,
 declared axes, and addresses of one place that never meet those of the next.
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dmaverify.errors import InputError
 from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr
-from dmaverify.program.access import Access, PlanProblem
+from dmaverify.program.access import Access, PlanMove, PlanProblem
 from dmaverify.program.command import Command
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Stream, Transfer
@@ -22,9 +22,10 @@ from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.targets.target import Target
 
 Work = Transfer | Access | Indirect
+Mapped = Work | PlanMove
 
 
-def tensors_of(work: Work) -> tuple[Tensor, ...]:
+def tensors_of(work: Mapped) -> tuple[Tensor, ...]:
     if isinstance(work, Access):
         return (work.memory,)
     if isinstance(work, Indirect):
@@ -32,12 +33,14 @@ def tensors_of(work: Work) -> tuple[Tensor, ...]:
     return work.source, work.dest
 
 
-def streams_of(work: Work) -> tuple[Stream, ...]:
+def streams_of(work: Mapped) -> tuple[Stream, ...]:
+    if isinstance(work, PlanMove):
+        return ()
     many = [each.stream for each in work.streams] if isinstance(work, Transfer) else []
     return tuple(stream for stream in (work.stream, *many) if stream is not None)
 
 
-def expressions_of(work: Work) -> list[Expr]:
+def expressions_of(work: Mapped) -> list[Expr]:
     """Every mapping of the work that says more than `1`."""
     found = [tensor.field(place) for tensor in tensors_of(work) for place in PLACES]
     for stream in streams_of(work):
@@ -46,7 +49,7 @@ def expressions_of(work: Work) -> list[Expr]:
 
 
 def unmet(
-    work: Work, axes: Mapping[str, int], target: Target, stated: Iterable[PlanProblem] = ()
+    work: Mapped, axes: Mapping[str, int], target: Target, stated: Iterable[PlanProblem] = ()
 ) -> Iterator[PlanProblem]:
     """Every precondition of `work` that does not hold, each once; first what its reader `stated`."""
     fatal = False
@@ -73,9 +76,9 @@ def unmet(
         yield from foreign(work, target)
 
 
-def foreign(work: Work, target: Target) -> Iterator[PlanProblem]:
+def foreign(work: Mapped, target: Target) -> Iterator[PlanProblem]:
     """What the machine has no way for, where no rule of its own speaks of that: a pair of memories, an engine."""
-    kind = "" if isinstance(work, Transfer) else work.engine if isinstance(work, Access) else work.kind
+    kind = work.engine if isinstance(work, Access) else work.kind if isinstance(work, Indirect) else ""
     if kind and kind not in target.engines.kinds:
         hint = f"it has {', '.join(target.engines.kinds)}"
         yield PlanProblem(f"{target.name} has no {kind} engine", work.span, hint, fatal=False)
