@@ -19,6 +19,7 @@ from dmaverify.language.expr import axes_of
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.legal import Law
 from dmaverify.synth.regions import MOST_BOXES, AtomNest, Covers, NoPlan
 from dmaverify.synth.result import Synthesis
@@ -32,9 +33,9 @@ ORDERS = 5040
 """Orders of the loops of one packet that are tried before the next packet."""
 UNROLLED = 2
 """Loops of a box that may become commands, one for each turn, where a single command is not legal."""
-SPLITS, SPLIT_ORDERS = 6, 24
-"""Lengths at which loops are split in two where no order of the whole ones is legal, the longest first, and orders that
-are tried of each.
+SPLITS, SPLIT_ORDERS = 96, 24
+"""Lengths that divide a loop at which loops are split where no order of the whole ones is legal, the longest first, and
+orders that are tried of each.
 """
 PACKETS = 24
 """Packets of a cover that are tried, the largest first."""
@@ -82,7 +83,8 @@ def _members(
     live = covers.live * machine.unit_bits // 8
     least = data.startup + max(-(-live // data.beat(tier)) for tier in machine.tiers)
     for cover in covers.each:
-        for rank in range(1 if unrolled else PACKETS):  # the largest packet of each run, where loops are commands
+        each = max((len(machine.packets(box.chain[0])) for box in cover.boxes), default=0)
+        for rank in range(1 if unrolled else min(each, PACKETS)):  # the largest of each run, where loops are commands
             parts = [_commands(box, rank, machine, law, unrolled) for box in cover.boxes]
             commands = [one for part in parts for one in part]
             if not all(parts) or len(commands) > MOST_BOXES:
@@ -109,6 +111,12 @@ def _most_iterations(box: AtomNest, machine: SynthMachine) -> Iterator[int]:
     yield from sorted((n for n in less if n < machine.iterations), reverse=True)[:SPLITS]
 
 
+def _orders(loops: tuple[Atom, ...]) -> Iterator[tuple[Atom, ...]]:
+    """Orders of loops: as one memory lies, as the other does, then all."""
+    yield from (tuple(sorted(loops, key=step)) for step in (lambda a: -abs(a.write), lambda a: -abs(a.read)))
+    yield from permutations(loops)
+
+
 def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int) -> list[Command]:
     """The commands of a box: one in its first legal order, loops in two where no whole ones are legal, or one for each
     turn of loops that no command has room for; nothing where none is legal.
@@ -119,7 +127,7 @@ def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolle
         own = replace(machine, iterations=most)
         item = nested(Work(own.engines[0], box), packet, most)
         if item is not None:
-            tried = islice(permutations(item.loops), ORDERS if own == machine else SPLIT_ORDERS)
+            tried = islice(_orders(item.loops), ORDERS if own == machine else SPLIT_ORDERS)
             fitting = (command(item, order, own) for order in tried)
             first = next((one for one in fitting if law.allows((one,))), None)
             if first is not None:

@@ -36,6 +36,7 @@ from dmaverify.machines.idma.law import (
 from dmaverify.machines.idma.legalizer import is_coupled, legalize, window_bits
 from dmaverify.machines.idma.nd import Descriptor, requests
 from dmaverify.machines.idma.path import held_bytes, piece_count, pieces
+from dmaverify.machines.idma.path import period as period
 from dmaverify.machines.idma.setup import Setup, setup_of_commands
 from dmaverify.machines.idma.wire import beats_of
 from dmaverify.program.command import Command, Engine
