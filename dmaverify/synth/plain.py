@@ -29,8 +29,8 @@ from dmaverify.targets.target import Target
 from dmaverify.values import replace
 from dmaverify.verdict import Severity, Status
 
-ORDERS = 5040
-"""Orders of the loops of one packet that are tried before the next packet."""
+ORDERS, INNER_ORDERS = 5040, 120
+"""Orders of the loops of one packet that are tried before the next packet; fewer of what is in loops of commands."""
 UNROLLED = 2
 """Loops of a box that may become commands, one for each turn, where a single command is not legal."""
 SPLITS, SPLIT_ORDERS = 96, 24
@@ -85,7 +85,8 @@ def _members(
     for cover in covers.each:
         each = max((len(machine.packets(box.chain[0])) for box in cover.boxes), default=0)
         for rank in range(1 if unrolled else min(each, PACKETS)):  # the largest of each run, where loops are commands
-            parts = [_commands(box, rank, machine, law, unrolled) for box in cover.boxes]
+            orders = INNER_ORDERS if unrolled else ORDERS
+            parts = [_commands(box, rank, machine, law, unrolled, orders) for box in cover.boxes]
             commands = [one for part in parts for one in part]
             if not all(parts) or len(commands) > MOST_BOXES:
                 continue
@@ -117,7 +118,7 @@ def _orders(loops: tuple[Atom, ...]) -> Iterator[tuple[Atom, ...]]:
     yield from permutations(loops)
 
 
-def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int) -> list[Command]:
+def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int, orders: int) -> list[Command]:
     """The commands of a box: one in its first legal order, loops in two where no whole ones are legal, or one for each
     turn of loops that no command has room for; nothing where none is legal.
     """
@@ -127,7 +128,7 @@ def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolle
         own = replace(machine, iterations=most)
         item = nested(Work(own.engines[0], box), packet, most)
         if item is not None:
-            tried = islice(_orders(item.loops), ORDERS if own == machine else SPLIT_ORDERS)
+            tried = islice(_orders(item.loops), orders if own == machine else SPLIT_ORDERS)
             fitting = (command(item, order, own) for order in tried)
             first = next((one for one in fitting if law.allows((one,))), None)
             if first is not None:
@@ -137,9 +138,9 @@ def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolle
         if (
             atom not in box.chain[1]
             and 1 < atom.count <= MOST_BOXES
-            and _commands(inner, rank, machine, law, unrolled - 1)
+            and _commands(inner, rank, machine, law, unrolled - 1, orders)
         ):
             turns = [inner.moved(n * atom.read, n * atom.write) for n in range(atom.count)]
-            every = [_commands(turn, rank, machine, law, unrolled - 1) for turn in turns]
+            every = [_commands(turn, rank, machine, law, unrolled - 1, orders) for turn in turns]
             return [one for turn in every for one in turn] if all(every) else []
     return []

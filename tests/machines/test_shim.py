@@ -10,6 +10,7 @@ import pytest
 
 from dmaverify import api
 from dmaverify.cli.app import invoke
+from dmaverify.program.command import Command
 from dmaverify.synth import plain
 from dmaverify.synth.regions import AtomNest
 from dmaverify.targets.lint import lint_target
@@ -153,3 +154,23 @@ def test_a_packet_of_one_word_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(plain, "_commands", counted)
     api.synthesize(f"{PLAN}::transpose")
     assert set(asked) == {0}
+
+
+def test_what_is_in_loops_that_are_commands_is_tried_in_few_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight loops of which a descriptor takes three: 72 pairs of others, each with 720 orders."""
+    asked = 0
+    own = plain.command
+
+    def counted(*given: object) -> Command:
+        nonlocal asked
+        asked += 1
+        return own(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(plain, "command", counted)
+    monkeypatch.setattr(plain, "ORDERS", 721)
+    sizes = dict(zip("ABCDEFGH", (3, 2, 3, 2, 3, 2, 3, 2), strict=True))
+    head = ["schema = 1", f'target = "{FOLDER}"', "[axes]", *(f"{axis} = {size}" for axis, size in sizes.items())]
+    sides = ['source = { tier = "ddr", element = "A, B, C, D, E, F, G, H" }',
+             'dest = { tier = "array", element = "D, A, G, B, E, H, C, F" }']  # fmt: skip
+    assert not api.synthesize(api.load("\n".join([*head, "[transfer.t]", 'dtype = "i32"', *sides]))).found
+    assert asked < 20_000
