@@ -8,8 +8,8 @@ there is none; the bound of the answer holds for direct plans too, which have on
 Where the middle tensor lies is a statement, printed with the plan: its bytes must be free.
 
 The middles tried are those that kernel writers use: the outermost digits of one side, or those that fill all slices,
-over slices (and clusters), the rest of the digits in the order of either side; in a memory without slices, the order of
-either side. The best route is the best of these, not of all layouts.
+over slices (and clusters), the rest of the digits in the order of either side; all of it in one slice, or in a memory
+without slices, in the order of either side. The best route is the best of these, not of all layouts.
 
 Source: "DMA Engine" (introduction: tiers and their routes), "Memory Performance" (DMNs and slices work side by side).
 """
@@ -159,6 +159,8 @@ def middles(move: Transfer, target: Target, atoms: Sequence[Atom]) -> Iterator[T
                     if str(tensor) not in seen:
                         seen.add(str(tensor))
                         yield tensor
+        for inner in orders if most else ():
+            yield Tensor(tier.name, _expr(inner), slice=Padding(ONE, most), base=base)
 
 
 def spread(tier: Tier, outer: Sequence[Atom], inner: Sequence[Atom], base: int, own: Expr = ONE) -> Iterator[Tensor]:

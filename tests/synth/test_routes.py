@@ -203,3 +203,26 @@ def test_the_first_hop_is_written_before_the_call_in_any_of_its_forms(call: str,
     route = SimpleNamespace(middle=middle, hops=[SimpleNamespace(transfer=SimpleNamespace(source=middle))])
     made = changed(call, SimpleNamespace(method=method, span=span), route)
     assert made == (expected and expected.replace("FIRST", "to_dm::<m![B], m![A]>"))
+
+
+GATHERED = (
+    HEAD
+    + """[axes]
+A = 4
+B = 16
+[transfer.small]
+dtype = "f32"
+source = { tier = "dm", base = 4096, slice = "(B / 4, B % 4) # 256", element = "A" }
+dest = { tier = "hbm", base = 0, element = "B, A" }
+"""
+)
+
+
+def test_a_few_bytes_of_many_slices_are_gathered_in_one_before_they_are_stored() -> None:
+    """Stored from 16 slices, or from what they become over eight, each run is a part of a window."""
+    found = synthesized(api.load(GATHERED), QUICK)
+    assert found.route is not None
+    assert found.route.middle.slice.size == load_target("rngd").tiers[found.route.middle.tier].sizes["slice"]
+    assert str(found.route.middle.element) == "B, A"
+    assert found.cycles == 1032
+    assert {v.status.value for v in api.check(found.plan)} == {"proved"}
