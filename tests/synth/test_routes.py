@@ -226,3 +226,28 @@ def test_a_few_bytes_of_many_slices_are_gathered_in_one_before_they_are_stored()
     assert str(found.route.middle.element) == "B, A"
     assert found.cycles == 1032
     assert {v.status.value for v in api.check(found.plan)} == {"proved"}
+
+
+UNEVEN = (
+    HEAD
+    + """[axes]
+A = 8
+B = 4
+C = 12
+[transfer.uneven]
+dtype = "f32"
+source = { tier = "dm", base = 0, slice = "(C % 4) # 256", element = "C / 4, B, A" }
+dest = { tier = "hbm", base = 768, element = "C / 6, A, B, C % 6" }
+"""
+)
+
+
+def test_digits_that_have_no_cuts_in_common_have_routes_in_the_order_of_either_side() -> None:
+    """C is cut at 4 and at 6: three boxes, each stored as parts of windows, or rows of the destination from SPM."""
+    direct = synthesized(api.load(UNEVEN), SynthSettings(simulate=False, routes=False))
+    found = synthesized(api.load(UNEVEN), QUICK)
+    assert found.route is not None
+    assert found.cycles < direct.cycles / 5
+    assert found.bound <= found.cycles
+    assert not found.optimal
+    assert {v.status.value for v in api.check(found.plan)} == {"proved"}
