@@ -320,3 +320,13 @@ def test_as_many_parts_alike_are_one_so_many_times() -> None:
     assert isinstance(many, Add)
     assert many.parts == (Scaled(one, 100), other)
     assert value(many, world, {"n": Lin(2)}) == value(Add((one,) * 100 + (other,)), world, {"n": Lin(2)}) == 203
+
+
+@pytest.mark.parametrize(("notes", "supposed"), [("", True), ("// dmaverify: assume %n in 0..64\n", False)])
+def test_a_price_in_symbols_says_what_they_were_supposed_to_be(notes: str, supposed: bool) -> None:
+    """A quotient is cut off towards zero: below it the price would be another one."""
+    half = "  %h = arith.divsi %n, %c2 : i64\n  %p = arith.maxsi %h, %c1 : i64\n"
+    data = cost(half + load("%c512", "%p, %c512, %c512"), notes)
+    said = "`%h` divides a value that is not negative"
+    assert (said in data.get("supposes", ())) == supposed
+    assert (f"supposed: {said}" in cost_text(data, formula=False, explain=False)) == supposed
