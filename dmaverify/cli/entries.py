@@ -53,7 +53,7 @@ def all_turns(plan: Plan, name: str, data: CostData) -> Turns | None:
     from dmaverify.api import program_of
     from dmaverify.cost.prices import has_profiles
     from dmaverify.cost.turns import turns_cost
-    from dmaverify.prove.move.views import shift_units
+    from dmaverify.prove.move.views import turns_in_units
 
     transfer = next(item for item in plan.transfers if item.name == name).transfer
     views, target = transfer.views, plan.targets[transfer.target]
@@ -61,9 +61,7 @@ def all_turns(plan: Plan, name: str, data: CostData) -> Turns | None:
         return None
     commands = program_of(plan, name)
     bits = commands[0].unit_bits if commands else 8
-    reads, writes = (shift_units(view, views, target, bits).steps for view in (views.source, views.dest))
-    counts = [turn.count for turn in views.turns]
-    return turns_cost(commands, list(zip(counts, reads, writes, strict=True)), data)
+    return turns_cost(commands, turns_in_units(views, target, bits), data)
 
 
 def rows_of_indirect(plan: Plan, item: Indirect) -> RowMoves | str:

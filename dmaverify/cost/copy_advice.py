@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from dmaverify.cost.amounts import number, shown, value
+from dmaverify.cost.amounts import Amount, Of, number, shown, value
 from dmaverify.cost.copies import KernelCost, price
 from dmaverify.cost.copy_figures import CopyFigures
 from dmaverify.language.affine import ONE, ZERO, Lin, World
@@ -99,7 +99,7 @@ def _replaced(site: tuple[Event, ...], world: World, figures: CopyFigures, touch
     saves = _saves(before, after)
     if not saves:
         return None
-    counts = [f"{number_of} less" for number_of in saves.values()]
+    counts = [said if " instead of " in said else f"{said} less" for said in saves.values()]
     proved = compare_kernels(site, world, (made,), world).status == "same" and _fits(made, world)
     what = _what(form.copy, made)
     text = f"{what}: {', '.join(counts)} (proved: the same bytes)" if proved else (
@@ -129,7 +129,8 @@ def _saves(before: KernelCost, after: KernelCost) -> dict[str, str]:
         if not all(sides[0][1]) or not all(sides[1][1]) or texts[0] == texts[1]:
             continue
         if before.symbols() or after.symbols():
-            out[name] = f"{texts[1]} instead of {texts[0]} {unit}"
+            if _may_save(sides[0][0], sides[1][0], before.world):
+                out[name] = f"{texts[1]} instead of {texts[0]} {unit}"
             continue
         totals = [sum(value(a, before.world, {}) for a in counts) for counts, _ in sides]
         gone = totals[0] - totals[1]
@@ -138,6 +139,15 @@ def _saves(before: KernelCost, after: KernelCost) -> dict[str, str]:
         if gone:
             out[name] = f"{number(gone)} {unit}"
     return out
+
+
+def _may_save(before: Sequence[Amount], after: Sequence[Amount], world: World) -> bool:
+    """Whether some values of the symbols may leave less than before, as far as plain terms tell."""
+    if not all(isinstance(amount, Of) for amount in (*before, *after)):
+        return True
+    sums = [sum((amount.term for amount in side if isinstance(amount, Of)), ZERO) for side in (before, after)]
+    most = world.interval(sums[0] - sums[1])[1]
+    return most is None or most > 0
 
 
 def _one_copy(form: CopyForm, world: World, touches: Touches) -> Copy | None:
@@ -167,20 +177,20 @@ def _one_copy(form: CopyForm, world: World, touches: Touches) -> Copy | None:
 
 
 def _fits(copy: Copy, world: World) -> bool:
-    """Whether every operand surely fits its field, and UB strides their alignment."""
+    """Whether every operand surely fits its field, which has no count of 0, and UB strides their alignment."""
 
-    def most(term: Lin, limit: int) -> bool:
+    def most(term: Lin, limit: int, least: int = 0) -> bool:
         low, high = world.interval(term)
-        return low is not None and high is not None and low >= 0 and high <= limit
+        return low is not None and high is not None and low >= least and high <= limit
 
-    if not most(copy.row, FIELD):
+    if not most(copy.row, FIELD, 1):
         return False
     for index, step in enumerate(copy.steps):
         gm, ub = (step.read, step.write) if copy.kind == "load" else (step.write, step.read)
         if step.count == ONE:
             continue
         aligned = world.modulo(ub, BLOCK) == ZERO or (index == 0 and ub == copy.row and copy.fill is None)
-        if not (most(step.count, FIELD) and most(gm, FAR) and most(ub, FIELD) and aligned):
+        if not (most(step.count, FIELD, 1) and most(gm, FAR) and most(ub, FIELD) and aligned):
             return False
     return True
 

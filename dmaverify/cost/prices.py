@@ -56,3 +56,14 @@ def price_of(transfer: Transfer, target: Target, commands: Sequence[Command], da
         hint = "`dmaverify cost` prices its copies" if copied else named
         raise InputError(f"{target.name} has no cost model of commands", transfer.span, hint)
     return cost(commands, data or cost_data(machine=target))
+
+
+def period_of(transfer: Transfer, target: Target) -> int | None:
+    """Bytes after which a move at another address costs the same on a machine without profiles; None where no distance
+    does.
+    """
+    own = part_of(target, "price")
+    if own is None:
+        return 1  # rates look at no address
+    found: int | None = own.period(transfer, target)
+    return found

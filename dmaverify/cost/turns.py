@@ -6,16 +6,17 @@ Law: up to `EACH` iterations are priced one by one. Of more, `EACH` are drawn, t
 order, and the sum is an estimate: those that begin at the same byte of a window on both sides are a kind, how many
 there are of each is counted, and each kind has the mean of those drawn. They ask for as many windows, but in channels
 and banks that are exclusive-ors of address bits, so that none stands for another. The iterations follow each other,
-each with its start-up.
+each with its start-up. Of a machine whose price repeats with addresses (`mean_price`) each kind is priced once, and the
+mean is exact; only where there are more kinds than that are some drawn.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
-from math import prod
+from math import gcd, prod
 
 from dmaverify.cost.constants import CostData, stated
 from dmaverify.cost.model import cost
@@ -24,6 +25,8 @@ from dmaverify.values import dataclass
 
 EACH = 128
 """Iterations that are priced."""
+MOST_KINDS = 1024
+"""Kinds of iterations that are priced one by one where a kind has one price."""
 Shift = tuple[int, int]
 Turn = tuple[int, int, int]
 """How often a loop turns, and what each turn adds to the read and write address, in units."""
@@ -64,25 +67,47 @@ def turns_cost(commands: Sequence[Command], turns: Sequence[Turn], profile: Cost
     return Turns(many, total, sum(map(len, found.values())), len({one for own in found.values() for one in own}))
 
 
-def _kinds(turns: Sequence[Turn], window: int) -> tuple[int, dict[Shift, tuple[Shift, int]]]:
-    """What a shift is taken modulo, and for each kind an iteration and how many there are: by the byte of a window, of
-    half a window, ... where there would be more than `EACH`.
+def mean_price(turns: Sequence[Turn], price: Callable[[Shift], float], period: int | None) -> float:
+    """What an iteration takes in the mean, where its price repeats each `period` units of an address on either side;
+    of None, and of too many kinds, the mean of some drawn.
+    """
+    kinds = kinds_of(turns, period, MOST_KINDS) if period is not None else None
+    many = prod(count for count, _, _ in turns)
+    if kinds is not None:
+        return sum(seen * price(shift) for shift, seen in kinds.values()) / many
+    some = list(_every(turns)) if many <= MOST_KINDS else list(dict.fromkeys(_drawn(turns)))
+    return sum(map(price, some)) / len(some)
+
+
+Kinds = dict[Shift, tuple[Shift, int]]
+"""An iteration and how many there are, by what a shift is modulo a distance."""
+
+
+def kinds_of(turns: Sequence[Turn], step: int, most: int) -> Kinds | None:
+    """The kinds of iterations by their shifts modulo `step`; None where there are more than `most`."""
+    found: Kinds = {(0, 0): ((0, 0), 1)}
+    for turn in turns:
+        found = _turned(found, turn, step)
+        if len(found) > most:
+            return None
+    return found
+
+
+def _kinds(turns: Sequence[Turn], window: int) -> tuple[int, Kinds]:
+    """What a shift is taken modulo, and the kinds: by the byte of a window, of half a window, ... where there would be
+    more than `EACH`.
     """
     step = window
-    while True:
-        found: dict[Shift, tuple[Shift, int]] = {(0, 0): ((0, 0), 1)}
-        for turn in turns:
-            found = _turned(found, turn, step)
-        if len(found) <= EACH or step == 1:
-            return step, found
+    while (found := kinds_of(turns, step, EACH)) is None:
         step = max(1, step // 2)
+    return step, found
 
 
-def _turned(before: Mapping[Shift, tuple[Shift, int]], turn: Turn, step: int) -> dict[Shift, tuple[Shift, int]]:
+def _turned(before: Mapping[Shift, tuple[Shift, int]], turn: Turn, step: int) -> Kinds:
     """Every kind after a loop, an iteration of it, and how many."""
     count, read, write = turn
-    period = min(count, step)
-    out: dict[Shift, tuple[Shift, int]] = {}
+    period = min(count, step // gcd(step, read, write))
+    out: Kinds = {}
     for (one, other), seen in before.values():
         for index in range(period):
             place = one + index * read, other + index * write

@@ -1,7 +1,8 @@
 """What a kernel costs, at the command line: formulas in its symbols, numbers at values, both ends of a stated range.
 
 Knows: files, values given by name, how a cost is told. Does not know: the model, how an advice is proved.
-Law: a number is printed only where every symbol has a value; a formula that only bounds says so.
+Law: a number is printed only where every symbol has a value; a formula that only bounds says so, and one whose symbols
+were supposed to be something says what.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ def kernel_cost(
     data["basis"] = figures.basis
     data["values"] = {kernel.world.symbols[n].shown: v for n, v in at.items()}
     data["arguments"] = [s.shown for s in kernel.world.symbols.values() if not s.definition]
+    if cost.symbols() and kernel.conditions:
+        data["supposes"] = list(kernel.conditions)
     ends = _ends(cost, at)
     if ends is not None:
         data["range"] = ends
@@ -141,6 +144,7 @@ def cost_text(data: Mapping[str, Any], *, formula: bool, explain: bool) -> str:
             lines.append(f"  {'':<{wide}}  {term['source']}")
     arms = any(term.get("arm") for term in data["terms"])
     lines.append(f"  constants: {data['basis']}{'; a branch counts its larger arm' if arms else ''}")
+    lines += [f"  supposed: {'; '.join(data['supposes'])}"] if "supposes" in data else []
     for one in data.get("advice", ()):
         lines.append(f"  {'advice' if one['proved'] else 'question':<10}line {one['line']}: {one['text']}")
     return "\n".join(lines)

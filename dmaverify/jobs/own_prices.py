@@ -1,23 +1,22 @@
 """Moves of machines that have no profiles: what one iteration takes, and all of them in the mean.
 
 Knows: views in loops, which model a machine has. Does not know: how a model counts, programs.
-Law: iterations that begin elsewhere are priced as what they are; of many, evenly spread ones stand for all.
+Law: an iteration is priced at its own addresses, once for all that lie alike to the model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dmaverify.cost.prices import price_of
+from dmaverify.cost.prices import period_of, price_of
+from dmaverify.cost.turns import Shift, mean_price
 from dmaverify.jobs.kernel_prices import PARAMETERS
 from dmaverify.jobs.plan_copies import goes_by_copies, priced_copies
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
-from dmaverify.prove.move.views import moved_commands
+from dmaverify.prove.move.views import turns_in_units
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
-
-MOST_ITERATIONS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +35,14 @@ def own_price(transfer: Transfer, target: Target, commands: Sequence[Command]) -
         each = copies["cycles"] / copies.get("iterations", 1)
         return OwnPrice(each, each, PARAMETERS)
     first, views = price_of(transfer, target, commands), transfer.views
-    if views is None or views.count == 1:
+    if views is None or views.count == 1 or not commands:
         return OwnPrice(first.cycles, first.cycles, first.profile)
-    counts = [turn.count for turn in views.turns]
-    chosen = sorted({number * views.count // MOST_ITERATIONS for number in range(MOST_ITERATIONS)})
-    prices = [
-        price_of(transfer, target, moved_commands(commands, views, _counters(number, counts), target)).cycles
-        for number in chosen
-    ]
-    return OwnPrice(first.cycles, sum(prices) / len(prices), first.profile)
 
+    def price(shift: Shift) -> float:
+        moved = [one.moved_to(one.read.base + shift[0], one.write.base + shift[1]) for one in commands]
+        return price_of(transfer, target, moved).cycles
 
-def _counters(number: int, counts: Sequence[int]) -> tuple[int, ...]:
-    """The counters of the iteration of that number, the last one fastest."""
-    found = []
-    for count in reversed(counts):
-        number, own = divmod(number, count)
-        found.append(own)
-    return tuple(reversed(found))
+    bits, period = commands[0].unit_bits, period_of(transfer, target)
+    turns = turns_in_units(views, target, bits)
+    mean = mean_price(turns, price, None if period is None else period * 8 // bits)
+    return OwnPrice(first.cycles, mean, first.profile)

@@ -2,26 +2,30 @@
 
 Knows: bodies of loops, what waits for which iteration, how long each lane works on a step.
 Does not know: how costs are computed, files.
-Law: a few iterations of each loop are laid out one by one, as the same program without loops would be; what one more
-adds is then added for each of the others. Where a loop has no more iterations than are laid out, nothing is estimated.
+Law: iterations of each loop are laid out one by one, as the same program without loops would be, until what so many
+more add repeats; that is then added for the others. Where a loop has no more iterations than are laid out, nothing is
+estimated; else the steady state is taken to have been reached.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dmaverify.cost.constants import CostData
 from dmaverify.program.schedule import Circle, Order, Program, Step, bodies_of, order_of
 from dmaverify.report.timeline import Duration, Slot, slots_of
 from dmaverify.values import dataclass, replace
 
-LAID = 6
-"""Iterations of a loop that are laid out one by one."""
-PERIOD = 2
-"""Iterations over which what one adds is taken: buffers that take turns differ from one to the next."""
+LAID, FEWEST = 24, 6
+"""Iterations of a loop that are laid out one by one, at most and where a program is long."""
+PERIODS = 6
+"""Iterations that may differ until they repeat: buffers take turns."""
+HAIR = 1e-9
 MOST = 240
 """Pieces of work that are laid out; a longer program has its loops one after the other."""
 Lanes = Mapping[tuple[int, str], Duration]
+Each = dict[tuple[int, str], list[Slot]]
+"""Of each piece of work by step and lane, its iterations."""
 
 
 @dataclass(frozen=True)
@@ -80,34 +84,50 @@ def iterated(program: Program, order: Order, durations: Lanes, data: CostData) -
     """Every piece of work from its first iteration to the end of its last; None where the program is too long to be
     laid out.
     """
-    turns = turns_of(program)
-    laid = {body: min(many, LAID) for body, many in turns.items()}
-    pieces = sum(laid.get(order.bodies[piece.step], 1) for piece in order.pieces)
-    if pieces > MOST:
+    turns, many_of = turns_of(program), [order.bodies[piece.step] for piece in order.pieces]
+    inside = sum(body in turns for body in many_of)
+    if sum(min(turns.get(body, 1), FEWEST) for body in many_of) > MOST:
         return None
+    room = max(FEWEST, (MOST - len(many_of) + inside) // max(1, inside))
+    laid = {body: min(many, LAID, room) for body, many in turns.items()}
     whole = _laid(program, order, durations, data, laid)
     if whole is None:
         return None
-    starts = {key: slot.start for key, slot in whole[0].items()}
-    ends = {key: slot.end for key, slot in whole[1].items()}
+    starts = {key: slots[0].start for key, slots in whole.items()}
+    ends = {key: slots[-1].end for key, slots in whole.items()}
     for body, many in turns.items():
         if many > laid[body]:
-            fewer = _laid(program, order, durations, data, {**laid, body: laid[body] - PERIOD})
-            assert fewer is not None
-            times = (many - laid[body]) / PERIOD
-            for key in starts:
-                starts[key] += times * (whole[0][key].start - fewer[0][key].start)
-                ends[key] += times * (whole[1][key].end - fewer[1][key].end)
-    return tuple(replace(slot, start=starts[key], end=ends[key]) for key, slot in whole[0].items())
+            period = _period([own for (step, _), own in whole.items() if order.bodies[step] == body])
+            ahead = laid[body] - (laid[body] - many) % period
+            last, before = (_laid(program, order, durations, data, {**laid, body: n}) for n in (ahead, ahead - period))
+            assert last is not None
+            assert before is not None
+            times = (many - ahead) // period
+            for key, own in last.items():
+                starts[key] += own[0].start - whole[key][0].start + times * (own[0].start - before[key][0].start)
+                ends[key] += own[-1].end - whole[key][-1].end + times * (own[-1].end - before[key][-1].end)
+    return tuple(replace(slots[0], start=starts[key], end=ends[key]) for key, slots in whole.items())
 
 
-Ends = dict[tuple[int, str], Slot]
+def _period(bodies: Sequence[Sequence[Slot]]) -> int:
+    """After how many iterations what they add repeats; where nothing does, what comes closest."""
+
+    def apart(period: int) -> float:
+        """How much later, or sooner, than expected a piece of the last iterations ends."""
+        found = [
+            abs(own[at].end - 2 * own[at - period].end + own[at - 2 * period].end)
+            for own in bodies
+            for at in range(max(len(own) - 2 * period, 2 * period), len(own))
+        ]
+        late = max(found, default=0.0)
+        return late if late > HAIR * max(own[-1].end for own in bodies) else 0.0
+
+    most = min(PERIODS, (len(bodies[0]) - 1) // 2)
+    return min(range(1, most + 1), key=apart)
 
 
-def _laid(
-    program: Program, order: Order, durations: Lanes, data: CostData, turns: Mapping[int, int]
-) -> tuple[Ends, Ends] | None:
-    """The first and the last iteration of every piece of work; None where they wait for each other."""
+def _laid(program: Program, order: Order, durations: Lanes, data: CostData, turns: Mapping[int, int]) -> Each | None:
+    """Every piece of work in every iteration; None where they wait for each other."""
     pieces = [[order.pieces[i] for i in own] for own in order.of_step]
     flat = unrolled(program, turns)
     if program.order == "none":  # a piece of work follows itself alone: each has a lane of its own
@@ -119,16 +139,14 @@ def _laid(
         return None
     own = {(n, p.lane): _mean(durations[step, _plain(p.lane)]) for n, (step, _) in enumerate(flat.of)
            for p in pieces[step]}  # fmt: skip
-    first: Ends = {}
-    last: Ends = {}
+    out: Each = {}
     for piece, slot in zip(found.pieces, slots_of(flat.program, found, own, data, flat.of), strict=True):
         step = flat.of[piece.step][0]
         key = step, _plain(piece.lane)
         waits = None if slot.waits_for is None else _plain(slot.waits_for)
         named = replace(slot, step=program.steps[step].name, lane=key[1], waits_for=waits)
-        first.setdefault(key, named)
-        last[key] = named
-    return first, last
+        out.setdefault(key, []).append(named)
+    return out
 
 
 def _plain(name: str) -> str:

@@ -13,13 +13,14 @@ docs/design.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, permutations
+from itertools import permutations
 from math import prod
 
-from dmaverify.language.expr import ONE, Expr, Kind, Padding, axes_of, pair, terms_of, walk
+from dmaverify.language.expr import ONE, Expr, Padding, axes_of, pair, terms_of
 from dmaverify.layout.digits import Digit, NotDigits, compile_digits
 from dmaverify.program.tensor import Tensor
 from dmaverify.synth.atoms import Atom
+from dmaverify.synth.pieces import cut_at, cuts_of, pieces_of
 from dmaverify.synth.routes import spread
 from dmaverify.synth.streams import piece
 from dmaverify.targets.target import Target
@@ -97,48 +98,6 @@ def _fits(new: Tensor, old: Tensor, bits: int) -> bool:
 # ---------------------------------------------------------------- pieces
 
 
-def pieces_of(tensor: Tensor, others: Sequence[Tensor]) -> list[Atom] | None:
-    """The digits of a tensor, cut where the other sides cut; None where padding or replicas are part of what it holds,
-    or where it has no digits.
-    """
-    kinds = {one.kind for one in walk(tensor.mapping) if isinstance(one, Padding)}
-    try:
-        form = compile_digits(tensor.mapping)
-    except NotDigits:
-        return None
-    live = [d for d in form.digits if d.live > 1]
-    if kinds - {Kind.TOP} or any(d.axis is None for d in live) or tensor.chip != ONE:
-        return None
-    out: list[Atom] = []
-    sizes = axes_of(tensor.mapping)
-    for digit in live:
-        assert digit.axis is not None
-        for weight, count in _cut(digit, _cuts(digit.axis, others)):
-            out.append(Atom(digit.axis, weight, count, digit.step * weight // digit.weight, 0, sizes[digit.axis]))
-    return sorted(out, key=lambda a: -a.read)
-
-
-def _cuts(axis: str, others: Sequence[Tensor]) -> set[int]:
-    """Where the other sides cut an axis."""
-    out: set[int] = set()
-    for other in others:
-        try:
-            digits = compile_digits(other.mapping).digits
-        except NotDigits:
-            continue
-        out |= {n for d in digits if d.axis == axis for n in (d.weight, d.weight * d.live)}
-    return out
-
-
-def _cut(digit: Digit, cuts: set[int]) -> list[tuple[int, int]]:
-    """(weight, count) of the parts of a digit, outer to inner; whole where the cuts are no chain."""
-    top = digit.weight * digit.live
-    chain = [digit.weight, *sorted(c for c in cuts if digit.weight < c < top), top]
-    if digit.live != digit.slots or any(high % low for low, high in pairwise(chain)):
-        return [(digit.weight, digit.live)]
-    return [(low, high // low) for low, high in pairwise(chain)][::-1]
-
-
 def _terms(element: Expr, others: Sequence[Tensor]) -> list[Row]:
     """The pieces of an element mapping as they stand, plain ones cut where the other sides cut."""
     out: list[Row] = []
@@ -154,7 +113,7 @@ def _terms(element: Expr, others: Sequence[Tensor]) -> list[Row]:
             continue
         (digit,) = digits
         assert digit.axis is not None
-        cut = _cut(digit, _cuts(digit.axis, others))
+        cut = cut_at(digit, cuts_of(digit.axis, others))
         names = [(digit.axis, *part, sizes[digit.axis]) for part in cut]
         out += [(piece(*name), name) for name in names] if len(cut) > 1 else [(term, names[0])]
     return out

@@ -70,7 +70,7 @@ class Law:
         """What rules look at in a command."""
         texts = (("read", one.read_text, self.transfer.source.tier), ("write", one.write_text, self.transfer.dest.tier))
         known = [(side, tier, text) for side, text, tier in texts if text]
-        found = [Instance("command", command_facts(one, (one,)), "command", None)]
+        found = [Instance("command", command_facts(one, 1), "command", None)]
         for side, tier, text in known:
             facts = sequencer_facts(text, one, self.limits, one.unit_bits)
             found.append(Instance("sequencer", facts, f"{side} sequencer", None, side, tier))

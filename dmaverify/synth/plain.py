@@ -19,6 +19,7 @@ from dmaverify.language.expr import axes_of
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.legal import Law
 from dmaverify.synth.regions import MOST_BOXES, AtomNest, Covers, NoPlan
 from dmaverify.synth.result import Synthesis
@@ -28,13 +29,13 @@ from dmaverify.targets.target import Target
 from dmaverify.values import replace
 from dmaverify.verdict import Severity, Status
 
-ORDERS = 5040
-"""Orders of the loops of one packet that are tried before the next packet."""
+ORDERS, INNER_ORDERS = 5040, 120
+"""Orders of the loops of one packet that are tried before the next packet; fewer of what is in loops of commands."""
 UNROLLED = 2
 """Loops of a box that may become commands, one for each turn, where a single command is not legal."""
-SPLITS, SPLIT_ORDERS = 6, 24
-"""Lengths at which loops are split in two where no order of the whole ones is legal, the longest first, and orders that
-are tried of each.
+SPLITS, SPLIT_ORDERS = 96, 24
+"""Lengths that divide a loop at which loops are split where no order of the whole ones is legal, the longest first, and
+orders that are tried of each.
 """
 PACKETS = 24
 """Packets of a cover that are tried, the largest first."""
@@ -82,8 +83,10 @@ def _members(
     live = covers.live * machine.unit_bits // 8
     least = data.startup + max(-(-live // data.beat(tier)) for tier in machine.tiers)
     for cover in covers.each:
-        for rank in range(1 if unrolled else PACKETS):  # the largest packet of each run, where loops are commands
-            parts = [_commands(box, rank, machine, law, unrolled) for box in cover.boxes]
+        each = max((len(machine.packets(box.chain[0])) for box in cover.boxes), default=0)
+        for rank in range(1 if unrolled else min(each, PACKETS)):  # the largest of each run, where loops are commands
+            orders = INNER_ORDERS if unrolled else ORDERS
+            parts = [_commands(box, rank, machine, law, unrolled, orders) for box in cover.boxes]
             commands = [one for part in parts for one in part]
             if not all(parts) or len(commands) > MOST_BOXES:
                 continue
@@ -109,7 +112,13 @@ def _most_iterations(box: AtomNest, machine: SynthMachine) -> Iterator[int]:
     yield from sorted((n for n in less if n < machine.iterations), reverse=True)[:SPLITS]
 
 
-def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int) -> list[Command]:
+def _orders(loops: tuple[Atom, ...]) -> Iterator[tuple[Atom, ...]]:
+    """Orders of loops: as one memory lies, as the other does, then all."""
+    yield from (tuple(sorted(loops, key=step)) for step in (lambda a: -abs(a.write), lambda a: -abs(a.read)))
+    yield from permutations(loops)
+
+
+def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int, orders: int) -> list[Command]:
     """The commands of a box: one in its first legal order, loops in two where no whole ones are legal, or one for each
     turn of loops that no command has room for; nothing where none is legal.
     """
@@ -119,7 +128,7 @@ def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolle
         own = replace(machine, iterations=most)
         item = nested(Work(own.engines[0], box), packet, most)
         if item is not None:
-            tried = islice(permutations(item.loops), ORDERS if own == machine else SPLIT_ORDERS)
+            tried = islice(_orders(item.loops), orders if own == machine else SPLIT_ORDERS)
             fitting = (command(item, order, own) for order in tried)
             first = next((one for one in fitting if law.allows((one,))), None)
             if first is not None:
@@ -129,9 +138,9 @@ def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolle
         if (
             atom not in box.chain[1]
             and 1 < atom.count <= MOST_BOXES
-            and _commands(inner, rank, machine, law, unrolled - 1)
+            and _commands(inner, rank, machine, law, unrolled - 1, orders)
         ):
             turns = [inner.moved(n * atom.read, n * atom.write) for n in range(atom.count)]
-            every = [_commands(turn, rank, machine, law, unrolled - 1) for turn in turns]
+            every = [_commands(turn, rank, machine, law, unrolled - 1, orders) for turn in turns]
             return [one for turn in every for one in turn] if all(every) else []
     return []

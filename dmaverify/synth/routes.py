@@ -8,8 +8,8 @@ there is none; the bound of the answer holds for direct plans too, which have on
 Where the middle tensor lies is a statement, printed with the plan: its bytes must be free.
 
 The middles tried are those that kernel writers use: the outermost digits of one side, or those that fill all slices,
-over slices (and clusters), the rest of the digits in the order of either side; in a memory without slices, the order of
-either side. The best route is the best of these, not of all layouts.
+over slices (and clusters), the rest of the digits in the order of either side; all of it in one slice, or in a memory
+without slices, in the order of either side. The best route is the best of these, not of all layouts.
 
 Source: "DMA Engine" (introduction: tiers and their routes), "Memory Performance" (DMNs and slices work side by side).
 """
@@ -26,6 +26,7 @@ from dmaverify.layout.addresses import BYTE
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.synth.atoms import Atom
+from dmaverify.synth.pieces import pieces_of
 from dmaverify.synth.regions import Covers
 from dmaverify.synth.result import Synthesis, TwoHops
 from dmaverify.synth.streams import piece
@@ -65,16 +66,13 @@ def best_route(
     """The cheapest route found, as an answer of its own, None where the direct plan is near what routes can reach; and
     which layouts the budget left out. `over`: whether the time of the whole answer has ended.
     """
-    if covers is None or len(covers.each[0].boxes) != 1:
+    orders = _orders(move, covers) if covers is not None else []
+    if covers is None or not orders:
         return None, ""
-    cover = covers.each[0]
-    if any(a.axis is None or a.pieces is None for a in cover.boxes[0].atoms):
-        return None, ""
-    atoms = [one for a in cover.boxes[0].atoms for one in _plain(a)]
     least = least_cycles(covers.live, target, data, target.dtypes[move.dtype])
     if direct.found and direct.cycles <= FAR * least:
         return None, ""
-    ranked, left = _ranked(move, target, atoms, WORTH * direct.cycles if direct.found else float("inf"), prepare, over)
+    ranked, left = _ranked(move, target, orders, WORTH * direct.cycles if direct.found else float("inf"), prepare, over)
     found: list[tuple[float, int, Synthesis, Synthesis]] = []
     for _, number, first, second in [r for r in ranked if r[0] <= CLOSE * ranked[0][0]][:2]:
         there, onward = search(first), search(second)
@@ -88,6 +86,24 @@ def best_route(
     return _answer(move, direct, there, onward, least, left), left
 
 
+Orders = Sequence[Sequence[Atom]]
+"""The digits of a move in the order of its destination and in that of its source."""
+
+
+def _orders(move: Transfer, covers: Covers) -> Orders:
+    """The digits in either order: those that both sides have in common, or of each side its own, where they have none
+    (`C / 4, C % 4` against `C / 6, C % 6`); none where one side has replicas or no digits.
+    """
+    boxes = covers.each[0].boxes
+    if len(boxes) == 1:
+        if any(a.axis is None or a.pieces is None for a in boxes[0].atoms):
+            return []
+        atoms = [one for a in boxes[0].atoms for one in _plain(a)]
+        return [sorted(atoms, key=lambda a: -abs(a.write)), sorted(atoms, key=lambda a: -abs(a.read))]
+    own = [pieces_of(tensor, ()) for tensor in (move.dest, move.source)]
+    return [one for one in own if one is not None] if None not in own else []
+
+
 def _plain(atom: Atom) -> Iterator[Atom]:
     """The pieces of plain axes that a loop steps over, each as a loop: those can be cut one by one."""
     read, write = atom.read, atom.write
@@ -97,12 +113,12 @@ def _plain(atom: Atom) -> Iterator[Atom]:
 
 
 def _ranked(
-    move: Transfer, target: Target, atoms: Sequence[Atom], most: float, prepare: Prepare, over: Callable[[], bool]
+    move: Transfer, target: Target, orders: Orders, most: float, prepare: Prepare, over: Callable[[], bool]
 ) -> tuple[list[tuple[float, int, Transfer, Transfer]], str]:
     """Two hops by their quick price, those below `most` cycles, those that may be cheapest first; and what the budget
     left out.
     """
-    tried, open_, left = [_hops(move, middle) for middle in middles(move, target, atoms)], [], ""
+    tried, open_, left = [_hops(move, middle) for middle in middles(move, target, orders)], [], ""
     for number, hops in enumerate(tried):
         if over():
             left = f"budget reached (the time ended): {len(tried)} layouts in between not tried"
@@ -141,24 +157,26 @@ def least_cycles(live: int, target: Target, data: CostData, dtype_bits: int) -> 
 # ---------------------------------------------------------------- layouts in between
 
 
-def middles(move: Transfer, target: Target, atoms: Sequence[Atom]) -> Iterator[Tensor]:
+def middles(move: Transfer, target: Target, orders: Orders) -> Iterator[Tensor]:
     """Tensors that the move may pass through, at most a few a memory."""
     seen: set[str] = set()
-    orders = [sorted(atoms, key=lambda a, s=side: -abs(getattr(a, s))) for side in ("write", "read")]  # type: ignore[misc]
+    alike = len({frozenset(map(id, order)) for order in orders}) == 1
     for tier in target.tiers.values():
         joined = (move.source.tier, tier.name) in target.routes and (tier.name, move.dest.tier) in target.routes
         if not joined or tier.name == move.dest.tier:
             continue
         base, most = _free_base(move.source, tier, target.dtypes[move.dtype]), tier.sizes.get("slice", 0)
         full = [sorted(order, key=lambda a: a.count % most > 0) for order in orders] if most else []
-        for outer in (*orders, *full):
-            for inner in orders:
+        for number, outer in enumerate((*orders, *full)):
+            for inner in orders if alike else orders[number % len(orders) :][:1]:
                 for tensor in spread(
                     tier, outer, inner, base, move.source.cluster if tier.name == move.source.tier else ONE
                 ):
                     if str(tensor) not in seen:
                         seen.add(str(tensor))
                         yield tensor
+        for inner in orders if most else ():
+            yield Tensor(tier.name, _expr(inner), slice=Padding(ONE, most), base=base)
 
 
 def spread(tier: Tier, outer: Sequence[Atom], inner: Sequence[Atom], base: int, own: Expr = ONE) -> Iterator[Tensor]:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from lab.calibrate import FitRow
-from lab.leave_out import left_out
+from lab.leave_out import classes_left_out, left_out
 from lab.points import Point, static_points
 
 from dmaverify.cost.constants import cost_data
@@ -28,3 +28,9 @@ def all_points() -> list[Point]:
 def unseen() -> list[FitRow]:
     """Every row of schedules, predicted from the others."""
     return left_out(all_points(), SCHEDULE, static_points(STATED))
+
+
+@cache
+def without_their_class() -> list[FitRow]:
+    """Rows of schedules, predicted from those of other classes."""
+    return classes_left_out(all_points(), SCHEDULE)

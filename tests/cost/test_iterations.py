@@ -15,7 +15,8 @@ from lab.unrolled import draw_steps, earliest
 
 from dmaverify.cost.constants import cost_data
 from dmaverify.program.schedule import Order, Program, Step, order_of
-from dmaverify.report.iterations import LAID, MOST, iterated
+from dmaverify.prove.flow.touches import StepWork
+from dmaverify.report.iterations import FEWEST, LAID, MOST, iterated
 from dmaverify.report.timeline import Duration
 
 DATA = cost_data("book")
@@ -81,7 +82,45 @@ def test_work_behind_a_loop_begins_when_what_it_waits_for_has_ended_in_all_itera
 
 def test_a_program_too_long_to_be_laid_out_has_no_such_timeline() -> None:
     loops = (("t", 8),)
-    for steps in (MOST // LAID, MOST // LAID + 1):
+    for steps in (MOST // FEWEST, MOST // FEWEST + 1):
         program = Program("p", "rngd", tuple(Step(f"s{n}", loops=loops) for n in range(steps)))
         found = laid(program, [("a",)] * steps, {(n, "a"): 1 for n in range(steps)})
-        assert (found is None) == (steps > MOST // LAID)
+        assert (found is None) == (steps > MOST // FEWEST)
+
+
+def ring(many: int) -> tuple[Program, list[int]]:
+    """Five steps of which four wait for each other around three iterations: what one adds repeats after three."""
+    loops = (("t", many),)
+    waits = {
+        "s0": ((), (("s2", 3), ("s3", 2), ("s4", 1))),
+        "s1": (("s0",), (("s0", 1), ("s2", 3))),
+        "s2": (("s1",), (("s4", 1),)),
+        "s3": ((), (("s1", 2), ("s2", 2), ("s3", 1))),
+        "s4": (("s3",), ()),
+    }
+    steps = (Step(name, loops=loops, after=after, earlier=earlier) for name, (after, earlier) in waits.items())
+    return Program("p", "rngd", tuple(steps), order="none"), [712, 648, 683, 402, 764]
+
+
+def drawn(many: int, seed: int) -> tuple[Program, list[int]]:
+    rng, loops = random.Random(seed), (("t", many),)
+    names = [f"s{n}" for n in range(rng.randint(2, 4))]
+    steps = []
+    for n, name in enumerate(names):
+        after = tuple(one for one in names[:n] if rng.random() < 0.4)
+        earlier = tuple((one, rng.randint(1, 4)) for one in names if rng.random() < 0.3)
+        steps.append(Step(name, loops=loops, after=after, earlier=earlier))
+    return Program("p", "rngd", tuple(steps), order="none"), [rng.randint(1, 1000) for _ in names]
+
+
+@pytest.mark.parametrize("many", [LAID + 1, LAID + 12, 2 * LAID + 7])
+def test_many_iterations_end_when_a_list_of_all_of_them_says(many: int) -> None:
+    """Whatever repeats after one to four iterations, and however many of them are left over."""
+    for program, times in (ring(many), *(drawn(many, seed) for seed in range(12))):
+        lanes = [(f"a{n}",) for n in range(len(times))]
+        cycles = {(n, lane): times[n] for n, (lane,) in enumerate(lanes)}
+        if isinstance(order_of(program, lanes), Order):
+            slots = laid(program, lanes, cycles)
+            assert slots is not None
+            listed = earliest(program, [StepWork(own, ()) for own in lanes], cycles)
+            assert max(slot.end for slot in slots) == max(listed.values())

@@ -10,7 +10,9 @@ class also counts `PRIOR` rows of the spread that all loads (or all stores) show
 agree prove little. No band is narrower than what holds nine of ten rows of its widest class, where that has nine, else
 nine of ten of all loads (or all stores) of such classes: of n rows the one at rank 0.9 (n + 1), so that another row of
 the same kinds lies in it nine times in ten, whatever law errors follow. Rows that the model prices alike and that
-measured alike are left out together: one that stayed would give the other away.
+measured alike are left out together: one that stayed would give the other away. A wide class speaks of transfers whose
+own narrow class has no band; where its rows are all of one narrow class, which is then another one, its band is no
+narrower than what holds nine of ten rows that are predicted without any row of their narrow class.
 """
 
 from __future__ import annotations
@@ -88,6 +90,23 @@ def left_out(points: Sequence[Point], data: CostData, stated: Sequence[Point] = 
     return found
 
 
+def classes_left_out(points: Sequence[Point], data: CostData) -> list[FitRow]:
+    """Every row as the model predicts it when fitted without the rows of its narrowest class; none of a kind of row
+    that cannot be fitted so.
+    """
+    seen, found = seen_by(points), []
+    for point, own in seen:
+        others = [(p, f) for p, f in seen if classes_of_row(p)[0] != classes_of_row(point)[0]]
+        if point.run_bytes < SCATTERED or own.kind not in {f.kind for _, f in others}:
+            continue
+        constants = fit(others)
+        if point.toolchain == OLDER:
+            constants = fit_older(others, constants)
+        constants |= from_ratios(constants)
+        found.append(FitRow(point, cost(commands_of(point), with_constants(data, constants)).cycles))
+    return found
+
+
 def is_same(one: FitRow, other: FitRow) -> bool:
     """Whether two rows are one measurement to the model: the same price, the same cycles."""
     return (one.point.direction, one.point.cycles, round(one.model)) == (
@@ -126,14 +145,25 @@ def classes_of_row(point: Point) -> tuple[str, ...]:
 Bands = list[tuple[str, int, float | None]]
 
 
-def bands(rows: Sequence[FitRow]) -> Bands:
-    """Of every class of the rows, narrow and wide: its name, its rows, and the half width (None: no band)."""
+def bands(rows: Sequence[FitRow], apart: Sequence[FitRow] = ()) -> Bands:
+    """Of every class of the rows, narrow and wide: its name, its rows, and the half width (None: no band). `apart`:
+    rows predicted without their narrow class.
+    """
     found: Bands = []
     for way in WAYS:
         own = [row for row in rows if row.point.direction == way]
-        least = _least_widths(own)
-        found += [(name, n, None if width is None else max(width, least[name])) for name, n, width in _by_class(own)]
+        least, lent = _least_widths(own), _share_width([row for row in apart if row.point.direction == way])
+        for name, n, width in _by_class(own):
+            floor = max(least[name], lent if _is_lent(name, own) else 0.0)
+            found.append((name, n, None if width is None else max(width, floor)))
     return sorted(found)
+
+
+def _is_lent(name: str, rows: Sequence[FitRow]) -> bool:
+    """Whether all rows of a class are of one narrower class, so that its band is only asked of others."""
+    every = [classes_of_row(row.point) for row in rows]
+    inside = [names[: names.index(name)] for names in every if name in names]
+    return all(inside) and len({names[-1] for names in inside}) == 1
 
 
 def _least_widths(rows: Sequence[FitRow]) -> dict[str, float]:
@@ -178,17 +208,18 @@ def _width_of(point: Point, found: Bands) -> float | None:
     return next((width for name in classes_of_row(point) if (width := widths.get(name)) is not None), None)
 
 
-def held(rows: Sequence[FitRow]) -> list[tuple[FitRow, bool | None]]:
+def held(rows: Sequence[FitRow], apart: Sequence[FitRow] = ()) -> list[tuple[FitRow, bool | None]]:
     """Whether each row, predicted from the others, lies in the band that the others give; None: they give none."""
     found: list[tuple[FitRow, bool | None]] = []
     for row in rows:
-        width = _width_of(row.point, bands([one for one in rows if one is not row]))
+        others = [one for one in rows if one is not row]
+        width = _width_of(row.point, bands(others, [one for one in apart if one.point != row.point]))
         found.append((row, None if width is None else abs(_miss(row)) <= width))
     return found
 
 
-def _held_text(rows: Sequence[FitRow]) -> str:
-    every = {name: [ok for row, ok in held(rows) if row.point.direction == way] for way, name in WAYS.items()}
+def _held_text(rows: Sequence[FitRow], apart: Sequence[FitRow]) -> str:
+    every = {name: [ok for row, ok in held(rows, apart) if row.point.direction == way] for way, name in WAYS.items()}
     told = [f"{own.count(True)} of {len(own) - own.count(None)} {name}" for name, own in every.items() if own]
     none = sum(own.count(None) for own in every.values())
     return f"  made without a row they hold it: {', '.join(told)}; {none} rows without a band"
@@ -203,10 +234,10 @@ def _common(rows: Sequence[FitRow]) -> float:
     return 1.4826 * median(abs(_miss(row)) for row in rows) if rows else 0.0
 
 
-def band_text(rows: Sequence[FitRow]) -> str:
+def band_text(rows: Sequence[FitRow], apart: Sequence[FitRow] = ()) -> str:
     """The bands as data of a profile; a class without one tells its rows alone."""
     lines = []
-    for name, count, width in bands(rows):
+    for name, count, width in bands(rows, apart):
         ends = f", low = {exp(-width):.4f}, high = {exp(width):.4f}" if width is not None else ""
         lines.append(f'  {{ class = "{name}", rows = {count}{ends} }},')
     return "\n".join(["band = [", *lines, "]"]) + "\n"
@@ -303,8 +334,11 @@ def report(
     hardware: Sequence[FitRow],
     alone: Sequence[FitRow] = (),
     silicon_alone: Sequence[FitRow] = (),
+    apart: Sequence[FitRow] = (),
 ) -> str:
-    """The error of every row (`alone`: fitted without it), the summary, bands, and what is not explained."""
+    """The error of every row (`alone`: fitted without it, `apart`: without its class), the summary, bands, and what is
+    not explained.
+    """
     lines = _rows(static, alone)
     lines.append(f"{len(static)} rows: {_summary(static)}")
     if alone:
@@ -316,11 +350,11 @@ def report(
         lines.append(f"silicon: {len(hardware)} rows, rank correlation {rank:.2f}, {_summary(hardware)}")
         lines += _equal_bytes(hardware)
         lines += _rows(hardware, silicon_alone)
-    for name, rows in (("schedule, both compilers", alone), ("silicon", silicon_alone)):
+    for name, rows, without in (("schedule, both compilers", alone, apart), ("silicon", silicon_alone, ())):
         if rows:
             lines.append(f"bands of {name}, from rows left out one at a time:")
-            lines += [f"  {count:>3} rows   {_width(width):<24} {said}" for said, count, width in bands(rows)]
-            lines.append(_held_text(rows))
+            lines += [f"  {count:>3} rows   {_width(width):<24} {said}" for said, count, width in bands(rows, without)]
+            lines.append(_held_text(rows, without))
     return "\n".join(lines)
 
 
@@ -356,34 +390,38 @@ def main(arguments: Sequence[str]) -> str:
     points, stated = [point for file in files for point in static_points(file)], static_points(options.stated)
     timed, seen = hardware_points(options.hardware), seen_by(points)
     alone = left_out(points, cost_data("schedule"), stated)
+    apart = classes_left_out(points, cost_data("schedule"))
     silicon_alone = silicon_left_out(timed, fit(seen), cost_data("schedule"))
     if not options.check:
         file = data_file("target.toml")
         names = ", ".join(file.name for file in files), options.hardware.name
-        file.write_text(written(file.read_text(), fitted_text(seen, names, alone, timed, silicon_alone)))
+        file.write_text(written(file.read_text(), fitted_text(seen, names, alone, timed, silicon_alone, apart)))
         profile_data.cache_clear()
         tables.cache_clear()
     head = ["constants and the rows they stand on", *stands_on(seen, len(timed))]
     seen_again = quality([*stated, *points], cost_data("schedule")), quality(timed, cost_data("silicon"))
-    told = report(*seen_again, alone, silicon_alone)
+    told = report(*seen_again, alone, silicon_alone, apart)
     return "\n".join([*head, told])
 
 
 def fitted_text(
-    seen: Seen, names: tuple[str, str], alone: Sequence[FitRow], timed: Sequence[Point], silicon_alone: Sequence[FitRow]
-) -> str:
+    seen: Seen, names: tuple[str, str], alone: Sequence[FitRow], timed: Sequence[Point],
+    silicon_alone: Sequence[FitRow], apart: Sequence[FitRow],
+) -> str:  # fmt: skip
     """The part of the data file that is fitted: three profiles, each with its bands, and their older names."""
     found = fit(seen)
     older = fit_older(seen, found)
-    new, old = (
-        [row for row in alone if row.point.direction == "HBM>DM" or (row.point.toolchain == OLDER) == older]
-        for older in (False, True)
-    )
+    new, old = ([_of(rows, older=older) for rows in (alone, apart)] for older in (False, True))
     return "\n".join(
         [
-            section(found, names[0], "schedule") + band_text(new),
-            section(older, names[0], "schedule-older") + band_text(old),
+            section(found, names[0], "schedule") + band_text(*new),
+            section(older, names[0], "schedule-older") + band_text(*old),
             silicon_section(found, fit_silicon(timed, found), names[1]) + band_text(silicon_alone),
             ALIASES,
         ]
     )
+
+
+def _of(rows: Sequence[FitRow], *, older: bool) -> list[FitRow]:
+    """Loads, and the stores of one compiler."""
+    return [row for row in rows if row.point.direction == "HBM>DM" or (row.point.toolchain == OLDER) == older]

@@ -10,6 +10,9 @@ import pytest
 
 from dmaverify import api
 from dmaverify.cli.app import invoke
+from dmaverify.program.command import Command
+from dmaverify.synth import plain
+from dmaverify.synth.regions import AtomNest
 from dmaverify.targets.lint import lint_target
 from dmaverify.targets.target import load_target
 
@@ -103,6 +106,7 @@ def test_a_limit_changed_in_the_data_changes_check_and_synthesis(tmp_path: Path)
         ("A=2 M=257", "M", "A, M", 2, 714),  # only the iteration may step by 0
         ("A=2 M=256", "M", "A, M", 1, 612),  # and is reached where the rows are loops in loops
         ("A=3 M=2048", "M, A", "A, M", 1, 6244),  # a loop longer than dimension 1 counts
+        ("A=2 M=65536", "M, A", "A, M", 1, 131172),  # seven lengths divide it that are too long as well
         ("A=2 M=256", "A, M # 260", "A, M", 1, 612),
     ],
 )
@@ -115,3 +119,58 @@ def test_a_loop_that_no_descriptor_has_room_for_becomes_commands(
     assert (len(found.commands), found.cycles) == (commands, cycles)
     assert found.verdict is not None
     assert found.bound <= found.cycles
+
+
+def test_split_loops_are_found_in_the_order_of_either_memory(tmp_path: Path) -> None:
+    """Six loops whose order the source's stream fixes, of 720 orders."""
+    shutil.copytree(FOLDER, tmp_path / "shim")
+    file = tmp_path / "shim" / "target.toml"
+    data = file.read_text(encoding="utf-8").replace("[limit.entries_max]\nvalue = 4", "[limit.entries_max]\nvalue = 8")
+    file.write_text(
+        data.replace("dimensions = 4 }", "dimensions = 8 }").replace("dimensions = 5 }", "dimensions = 9 }")
+    )
+    plan = tmp_path / "plan.toml"
+    for source, dest in (("array", "ddr"), ("ddr", "array")):
+        text = f"""schema = 1
+target = "./shim"
+axes = {{ A = 3, B = 5, C = 7, D = 3, M = 2048 }}
+[transfer.t]
+dtype = "i32"
+source = {{ tier = "{source}", element = "A, D, B, C, M" }}
+dest = {{ tier = "{dest}", element = "C, A, M, B, D" }}
+"""
+        plan.write_text(text, encoding="utf-8")
+        assert len(api.synthesize(str(plan)).commands) == 1
+
+
+def test_a_packet_of_one_word_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    own = plain._commands
+
+    def counted(box: AtomNest, rank: int, *rest: object) -> object:
+        asked.append(rank)
+        return own(box, rank, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(plain, "_commands", counted)
+    api.synthesize(f"{PLAN}::transpose")
+    assert set(asked) == {0}
+
+
+def test_what_is_in_loops_that_are_commands_is_tried_in_few_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight loops of which a descriptor takes three: 72 pairs of others, each with 720 orders."""
+    asked = 0
+    own = plain.command
+
+    def counted(*given: object) -> Command:
+        nonlocal asked
+        asked += 1
+        return own(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(plain, "command", counted)
+    monkeypatch.setattr(plain, "ORDERS", 721)
+    sizes = dict(zip("ABCDEFGH", (3, 2, 3, 2, 3, 2, 3, 2), strict=True))
+    head = ["schema = 1", f'target = "{FOLDER}"', "[axes]", *(f"{axis} = {size}" for axis, size in sizes.items())]
+    sides = ['source = { tier = "ddr", element = "A, B, C, D, E, F, G, H" }',
+             'dest = { tier = "array", element = "D, A, G, B, E, H, C, F" }']  # fmt: skip
+    assert not api.synthesize(api.load("\n".join([*head, "[transfer.t]", 'dtype = "i32"', *sides]))).found
+    assert asked < 20_000

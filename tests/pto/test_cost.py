@@ -265,7 +265,20 @@ def test_a_loop_around_a_copy_is_a_loop_of_the_copy_and_that_is_proved() -> None
     found = told(body)
     assert any(p and "7 issues less" in t for p, t in found)
     many = told(body.replace("%x8", "%i"), "// dmaverify: assume %i in 1..8\n")
-    assert any(p and "instead of" in t for p, t in many)
+    assert any(p and "1 instead of %i issues (" in t for p, t in many)
+
+
+@pytest.mark.parametrize(("least", "most", "proved"), [(1, 8, True), (0, 8, False), (1, 1, None), (0, 1, None)])
+def test_a_loop_that_may_not_run_is_no_count_of_a_copy(least: int, most: int, proved: bool | None) -> None:
+    """A count of 0 is not defined; and a loop that runs once at most has nothing to save."""
+    inner = "    %q = arith.index_cast %j : index to i64\n    %o = arith.muli %q, %c512 : i64\n"
+    inner += "    %p = pto.addptr %a, %o : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>\n"
+    inner += "    %t = pto.addptr %u, %o : !pto.ptr<f32, ub> -> !pto.ptr<f32, ub>\n"
+    copy = load("%c512", "%c2, %c512, %c512", "%p").replace("%u", "%t")
+    body = "  scf.for %j = %x0 to %i step %x1 {\n" + inner + copy + "  }\n"
+    found = told(body, f"// dmaverify: assume %i in {least}..{most}\n")
+    levels = [sure for sure, text in found if "instead of" in text]
+    assert levels == ([] if proved is None else [proved])
 
 
 def test_what_only_a_larger_field_could_hold_is_a_question() -> None:
@@ -307,3 +320,13 @@ def test_as_many_parts_alike_are_one_so_many_times() -> None:
     assert isinstance(many, Add)
     assert many.parts == (Scaled(one, 100), other)
     assert value(many, world, {"n": Lin(2)}) == value(Add((one,) * 100 + (other,)), world, {"n": Lin(2)}) == 203
+
+
+@pytest.mark.parametrize(("notes", "supposed"), [("", True), ("// dmaverify: assume %n in 0..64\n", False)])
+def test_a_price_in_symbols_says_what_they_were_supposed_to_be(notes: str, supposed: bool) -> None:
+    """A quotient is cut off towards zero: below it the price would be another one."""
+    half = "  %h = arith.divsi %n, %c2 : i64\n  %p = arith.maxsi %h, %c1 : i64\n"
+    data = cost(half + load("%c512", "%p, %c512, %c512"), notes)
+    said = "`%h` divides a value that is not negative"
+    assert (said in data.get("supposes", ())) == supposed
+    assert (f"supposed: {said}" in cost_text(data, formula=False, explain=False)) == supposed

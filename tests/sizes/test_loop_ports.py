@@ -31,7 +31,7 @@ def ports(read: str, write: str) -> Mapping[str, int]:
     move = plan.transfers[0].transfer
     (command,) = commands = api.program_of(plan, "x")
     given = move.given[0]
-    found = dict(command_facts(command, commands))
+    found = dict(command_facts(command, sum(one.engine == command.engine for one in commands)))
     for side, text in (("read", given.read), ("write", given.write)):
         for limits in ({}, {"entries_max": 1}):
             facts = sequencer_facts(text, command, limits, 8)

@@ -203,3 +203,51 @@ def test_the_first_hop_is_written_before_the_call_in_any_of_its_forms(call: str,
     route = SimpleNamespace(middle=middle, hops=[SimpleNamespace(transfer=SimpleNamespace(source=middle))])
     made = changed(call, SimpleNamespace(method=method, span=span), route)
     assert made == (expected and expected.replace("FIRST", "to_dm::<m![B], m![A]>"))
+
+
+GATHERED = (
+    HEAD
+    + """[axes]
+A = 4
+B = 16
+[transfer.small]
+dtype = "f32"
+source = { tier = "dm", base = 4096, slice = "(B / 4, B % 4) # 256", element = "A" }
+dest = { tier = "hbm", base = 0, element = "B, A" }
+"""
+)
+
+
+def test_a_few_bytes_of_many_slices_are_gathered_in_one_before_they_are_stored() -> None:
+    """Stored from 16 slices, or from what they become over eight, each run is a part of a window."""
+    found = synthesized(api.load(GATHERED), QUICK)
+    assert found.route is not None
+    assert found.route.middle.slice.size == load_target("rngd").tiers[found.route.middle.tier].sizes["slice"]
+    assert str(found.route.middle.element) == "B, A"
+    assert found.cycles == 1032
+    assert {v.status.value for v in api.check(found.plan)} == {"proved"}
+
+
+UNEVEN = (
+    HEAD
+    + """[axes]
+A = 8
+B = 4
+C = 12
+[transfer.uneven]
+dtype = "f32"
+source = { tier = "dm", base = 0, slice = "(C % 4) # 256", element = "C / 4, B, A" }
+dest = { tier = "hbm", base = 768, element = "C / 6, A, B, C % 6" }
+"""
+)
+
+
+def test_digits_that_have_no_cuts_in_common_have_routes_in_the_order_of_either_side() -> None:
+    """C is cut at 4 and at 6: three boxes, each stored as parts of windows, or rows of the destination from SPM."""
+    direct = synthesized(api.load(UNEVEN), SynthSettings(simulate=False, routes=False))
+    found = synthesized(api.load(UNEVEN), QUICK)
+    assert found.route is not None
+    assert found.cycles < direct.cycles / 5
+    assert found.bound <= found.cycles
+    assert not found.optimal
+    assert {v.status.value for v in api.check(found.plan)} == {"proved"}

@@ -92,6 +92,14 @@ def window_bits(backend: Backend, protocol: int, reduce_len: bool, max_llen: int
     return min(backend.offset_bits + beats, backend.page_bits)
 
 
+def side_bits(backend: Backend, request: Request) -> tuple[int, int]:
+    """log2 of the distance after which a read, and a write, are cut as they are here."""
+    read = request.src_protocol, request.src_reduce_len, request.src_max_llen
+    write = request.dst_protocol, request.dst_reduce_len, request.dst_max_llen
+    bits = [tilelink_page_bits(backend) if own[0] == TILELINK else window_bits(backend, *own) for own in (read, write)]
+    return max(backend.offset_bits, bits[0]), max(backend.offset_bits, bits[1])
+
+
 def is_coupled(request: Request) -> bool:
     """Whether read and write bursts pair one to one: AXI to AXI that nobody decoupled."""
     return request.src_protocol == AXI == request.dst_protocol and not request.decouple_rw and not request.compute

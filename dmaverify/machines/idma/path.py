@@ -11,8 +11,11 @@ from __future__ import annotations
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Request
+from dmaverify.machines.idma.legalizer import side_bits
 from dmaverify.machines.idma.midends import distributed, mp_dist, mp_split
-from dmaverify.machines.idma.setup import Setup
+from dmaverify.machines.idma.setup import Setup, setup_of_commands
+from dmaverify.program.move import Transfer
+from dmaverify.targets.target import Target
 
 
 def pieces(setup: Setup, request: Request) -> list[tuple[int, Request]]:
@@ -61,3 +64,14 @@ def held_bytes(setup: Setup, request: Request) -> list[int]:
         return address // row * region.width + min(max(rest, 0), region.width)
 
     return [below(key + request.length, number) - below(key, number) for number in range(setup.backends)]
+
+
+def period(transfer: Transfer, target: Target) -> int | None:
+    """Bytes after which a transfer at another address is cut into the same bursts: the largest window of both sides;
+    None where mid-ends look for a region. Raises InputError.
+    """
+    setup = setup_of_commands(target, transfer)
+    if setup.region is not None:
+        return None
+    requests = setup.each or (setup.request,)
+    return max(1 << bits for one in requests for bits in side_bits(setup.backend, one))

@@ -33,9 +33,10 @@ from dmaverify.machines.idma.law import (
     bounds,
     exact,
 )
-from dmaverify.machines.idma.legalizer import is_coupled, legalize, window_bits
+from dmaverify.machines.idma.legalizer import is_coupled, legalize, side_bits, window_bits
 from dmaverify.machines.idma.nd import Descriptor, requests
 from dmaverify.machines.idma.path import held_bytes, piece_count, pieces
+from dmaverify.machines.idma.path import period as period
 from dmaverify.machines.idma.setup import Setup, setup_of_commands
 from dmaverify.machines.idma.wire import beats_of
 from dmaverify.program.command import Command, Engine
@@ -328,9 +329,10 @@ def _why(setup: Setup, commands: Sequence[Command]) -> str:
 
 def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[BurstRun]]:
     """The totals of all bursts of a coupled back-end; the bursts themselves where they are few enough."""
-    found = Requests(setup, commands)
-    at_least = sum(_burst_floor(setup.own(number), command) for number, command in enumerate(commands))
-    if max(found.count, at_least) <= EXACT:
+    found, own = Requests(setup, commands), setup.each or (setup.request,) * len(commands)
+    windows = ((c, min(side_bits(setup.backend, request))) for c, request in zip(commands, own, strict=True))
+    least = sum(prod(d.reps for d in dims_of(c)) * -(-length_of(c) >> bits) for c, bits in windows)
+    if max(found.count, least) <= EXACT:
         meter = Meter(setup.backend)
         bursts: list[Beats] = []
         for request in found.requests():
@@ -341,6 +343,7 @@ def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[Bu
             runs = [BurstRun(tuple(bursts))]
             return Totals.of(runs), runs
     sums = [_beat_floor(setup, command) for command in commands]
+    at_least = sum(_burst_floor(setup.own(number), command) for number, command in enumerate(commands))
     read, write = sum(r for r, _ in sums), sum(w for _, w in sums)
     return Totals(read, write, max(read, write), at_least), []
 

@@ -86,14 +86,33 @@ def synthesize(
     bare = replace(transfer.with_given(), facts=())
     try:
         own = () if transfer.facts else transfer.given  # what a form says besides, no list of descriptors has
-        every = _found(bare, own, target, setup, commands or MOST_COMMANDS)
-        result = _first_proved(bare, transfer, target, named, setup, every, dict(readings or {}))
+        every = _found(bare, own, target, setup, commands or MOST_COMMANDS, setup.length_max)
+        try:
+            result = _first_proved(bare, transfer, target, named, setup, every, dict(readings or {}))
+        except NoPlan as error:
+            result = _in_short_runs(bare, transfer, target, named, setup, dict(readings or {}), error, commands)
         return replace(result, seconds=time.perf_counter() - started)
     except NoPlan as error:
         return Synthesis(
             bare, target, named, "", (), None, float("inf"), 0.0, False, (str(error),),
             refused=((error.rule, error.message, error.hint),), seconds=time.perf_counter() - started,
         )  # fmt: skip
+
+
+def _in_short_runs(
+    bare: Transfer, transfer: Transfer, target: Target, axes: Mapping[str, int], setup: Setup,
+    readings: Mapping[str, str], error: NoPlan, commands: int | None,
+) -> Synthesis:  # fmt: skip
+    """The move element by element, or byte by byte, where the engine takes no longer runs, for where they begin. Raises
+    what refused the longer ones.
+    """
+    for length in dict.fromkeys((max(1, target.dtypes[bare.dtype] // 8), 1)):
+        try:
+            every = _found(bare, (), target, setup, commands or MOST_COMMANDS, length)
+            return _first_proved(bare, transfer, target, axes, setup, every, readings)
+        except NoPlan:
+            continue
+    raise error
 
 
 # ---------------------------------------------------------------- search
@@ -112,9 +131,11 @@ class _FoundBox:
 
 
 def _found(
-    move: Transfer, own: Sequence[GivenCommand], target: Target, setup: Setup, most: int
+    move: Transfer, own: Sequence[GivenCommand], target: Target, setup: Setup, most: int, longest: int
 ) -> list[_FoundBox]:  # fmt: skip
-    """The descriptor lists that may be proved, the cheapest first; the plan's `own` is one of them."""
+    """The descriptor lists that may be proved, the cheapest first; the plan's `own` is one of them. `longest`: bytes of
+    a run at most.
+    """
     bits = target.dtypes[move.dtype]
     layouts = []
     for tensor in (move.source, move.dest):
@@ -135,7 +156,7 @@ def _found(
     ranked: list[tuple[tuple[float, int, bool, int], _FoundBox]] = []
     tried, fewest = 0, sys.maxsize
     for cover in every.each:
-        for nests in _nests(cover, setup, layouts[1] if WALKED in cover.how else None):
+        for nests in _nests(cover, setup, layouts[1] if WALKED in cover.how else None, longest):
             kept = [fewest_unrolled(nest, setup.outer) for nest in nests]
             count = sum(prod(loop.count for loop in unrolled) for _, unrolled in kept)
             fewest = min(fewest, count)
@@ -163,11 +184,11 @@ def _found(
     return [replace(one, tried=tried, fewest=fewest) for _, one in ranked]
 
 
-def _nests(cover: Cover, setup: Setup, trim: Layout | None) -> list[tuple[BoxNest, ...]]:
+def _nests(cover: Cover, setup: Setup, trim: Layout | None, field: int) -> list[tuple[BoxNest, ...]]:
     """The runs of a cover: in equal parts where one is longer than a field, or in whole fields (or words) and a rest.
     With `trim`, the layout of the destination, they end at their last live byte.
     """
-    field, word = setup.length_max, setup.backend.word
+    word = setup.backend.word
     found = [tuple(nest_of(box, field) for box in cover.boxes)]
     if any(box.chain[0] > field for box in cover.boxes):
         lengths = dict.fromkeys((field, field - field % word or field))

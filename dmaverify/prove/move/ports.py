@@ -49,11 +49,11 @@ def address_gcd(command: Command, side: str) -> int:
     return found
 
 
-def command_facts(command: Command, commands: Sequence[Command], only: Collection[str] | None = None) -> dict[str, int]:
+def command_facts(command: Command, same: int, only: Collection[str] | None = None) -> dict[str, int]:
+    """`same`: how many commands its engine has."""
     bits = command.unit_bits
     read, write = address_gcd(command, "read") * bits, address_gcd(command, "write") * bits
     engine = command.engine
-    same = sum(1 for c in commands if c.engine == engine)
     return {
         "packet_bytes": command.packet * bits // 8,
         "packet_bits": command.packet * bits,

@@ -8,6 +8,7 @@ not be evaluated is a finding of its own. All broken rules are reported, each on
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -201,8 +202,10 @@ def transfer_instances(
             "transfer", transfer_facts(source, dest, dtype, target, commands, only, missing=missing), "transfer", span
         ),
     ]
+    engines = Counter(command.engine for command in commands)
     for index, command in enumerate(commands):
-        out.extend(_command_instances(index, command, commands, source, dest, stream, limits))
+        counts = engines[command.engine], len(commands)
+        out.extend(_command_instances(index, command, counts, source, dest, stream, limits))
         out.extend(_copy_instances(index, command, len(commands), (source, dest), target, bits))
     return out
 
@@ -227,13 +230,14 @@ def _copy_instances(
 def _command_instances(
     index: int,
     command: Command,
-    commands: Sequence[Command],
+    counts: tuple[int, int],
     source: Tensor,
     dest: Tensor,
     stream: Stream | None,
     limits: Mapping[str, int],
 ) -> Iterator[Instance]:
-    suffix = f" of command {index}" if len(commands) > 1 else ""
+    """`counts`: commands of its engine, and of all."""
+    suffix = f" of command {index}" if counts[1] > 1 else ""
     texts = (("read", command.read_text, source), ("write", command.write_text, dest))
     packet = next((t.packet_span for _, t, _ in texts if t and t.packet_span), None)
     if packet is None and stream is not None:
@@ -243,7 +247,7 @@ def _command_instances(
     )
     yield Instance(
         "command",
-        command_facts(command, commands),
+        command_facts(command, counts[0]),
         f"command {index}" if suffix else "command",
         span,
         suspects=tuple(_suspects(command, source, dest)),

@@ -60,6 +60,12 @@ def _shifts(views: Views, target: Target, unit_bits: int) -> tuple[Affine, Affin
     )
 
 
+def turns_in_units(views: Views, target: Target, unit_bits: int) -> list[tuple[int, int, int]]:
+    """Of each turn: how often, and what it adds to the read and the write address, in units."""
+    read, write = _shifts(views, target, unit_bits)
+    return [(turn.count, r, w) for turn, r, w in zip(views.turns, read.steps, write.steps, strict=True)]
+
+
 def moved_commands(
     commands: Sequence[Command], views: Views, counters: Sequence[int], target: Target
 ) -> tuple[Command, ...]:
@@ -93,10 +99,8 @@ def untold(held: Sequence[tuple[Rule, tuple[int, ...], str]], target: Target, re
 
 def looped(command: Command, views: Views, target: Target) -> Command:
     """The command of all iterations: the turns as its outermost loops."""
-    read, write = _shifts(views, target, command.unit_bits)
-    turns = tuple(
-        Loop(turn.count, r, w, str(turn)) for turn, r, w in zip(views.turns, read.steps, write.steps, strict=True)
-    )
+    steps = turns_in_units(views, target, command.unit_bits)
+    turns = tuple(Loop(*step, str(turn)) for step, turn in zip(steps, views.turns, strict=True))
     return replace(command, loops=(*turns, *command.loops))
 
 
