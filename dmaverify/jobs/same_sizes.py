@@ -14,7 +14,7 @@ from itertools import islice, product
 
 from dmaverify.errors import InputError, NoValue
 from dmaverify.jobs.same_programs import same_entries, same_plans
-from dmaverify.plan.plan import Plan, PlanTransfer, has_numbers
+from dmaverify.plan.plan import Plan, PlanTransfer
 from dmaverify.prove.move.equiv import WORDS, Equivalence
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.check import check_template, count_of, describe, sizes_text
@@ -36,6 +36,10 @@ def same_texts(one: Side, other: Side, *, rlimit: int, tiers: Sequence[str] = ()
     """Whether two plans, each with the text that names its one entry, do the same, at all sizes where they have
     symbols; of programs, in `tiers`. Raises InputError, Disagreement.
     """
+    for text, plan in (one, other):
+        if plan.is_kernel:  # its transfers stand for iterations, rows and tensors without an address
+            raise InputError(f"{text} is no transfer of a plan: transfers of kernels are not compared", None,
+                             "write both as transfers of a plan, with their loops and addresses")  # fmt: skip
     compare = same_at_all_sizes if one[1].templates or other[1].templates else same_entries
     return compare(one, other, rlimit=rlimit, tiers=tiers)
 
@@ -85,8 +89,6 @@ def same_at_all_sizes(one: Side, other: Side, *, rlimit: int, tiers: Sequence[st
 
 
 def _template(text: str, plan: Plan) -> Template:
-    if plan.is_kernel:
-        has_numbers(plan)
     if len(plan.templates) == 1 and plan.templates[0].kind != "access":
         return plan.templates[0]
     if not plan.templates:

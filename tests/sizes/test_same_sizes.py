@@ -111,6 +111,11 @@ def test_a_move_that_is_not_proved_for_all_sizes_is_open() -> None:
     assert (answer.status, "the first is not proved for all of them" in answer.why) == ("unknown", True), answer.why
 
 
+def test_a_difference_of_a_move_that_nothing_says_how_to_do_is_told_at_sizes() -> None:
+    answer = same(transfer(), transfer(stream("B, A"), dest="A, B, C"))
+    assert (answer.status, "traced back through both" in answer.by) == ("refuted", True), answer.why
+
+
 def test_few_sizes_are_compared_one_by_one() -> None:
     answer = same(BY_ROWS, transfer(commands()), FEW)
     assert (answer.status, answer.by) == ("proved", "comparison at each of 36 sizes")
