@@ -69,14 +69,14 @@ def _transfers_differ(one: Transfer, other: Transfer, target: Target) -> str:
 
 
 def _in_loops(transfer: Transfer, target: Target) -> str:
-    """Why the order of a transfer's own iterations may decide what stays, which is judged in programs alone."""
+    """Why the order of a transfer's own iterations may decide what stays, which is judged in programs alone: those of
+    one engine that waits for what it wrote follow each other, and what it reads and what it writes lie apart.
+    """
     if transfer.views is None or not transfer.views.loops:
         return ""
-    stream, one_memory = transfer.stream, len({target.memory_of(t.tier) for t in (transfer.source, transfer.dest)}) == 1
-    parts = () if stream is None else (stream.chip, stream.cluster, stream.slice)
-    engines = {given.engine for given in transfer.given}
-    apart = not one_memory and len(engines) <= 1 and all(part == ONE for part in parts)
-    return "" if apart else "in loops within one memory, or of several engines"
+    parts = () if transfer.stream is None else (transfer.stream.chip, transfer.stream.cluster, transfer.stream.slice)
+    several = len({given.engine for given in transfer.given}) > 1 or any(part != ONE for part in parts)
+    return "in loops, whose iterations may overtake each other" if several or target.engines.launched else ""
 
 
 def _steps_differ(one: Program, other: Program, target: Target) -> str:
