@@ -143,6 +143,7 @@ def tiles(how: str, name: str = "x", source: str = "hbm", dest: str = "dm") -> s
 
 ORDERS = stream("A = 4, B"), stream("B, A = 4")
 GIVEN = commands("[A=4:C, B=B:A*C, C=C:1]").replace("A=A", "A=4").replace(f"HBM/D@{OUT}", "DM/D@0")
+WIDER = '"B, A, C"', '"B, A, C # (C + 8)"'
 BACK = VIEW.replace("4 * t", "A - 4 - 4 * t")
 
 
@@ -154,7 +155,8 @@ BACK = VIEW.replace("4 * t", "A - 4 - 4 * t")
         (tiles(ORDERS[0]), tiles(ORDERS[1]).replace(VIEW, BACK), "`source` of the two differs"),
         (tiles(ORDERS[0]), tiles(ORDERS[1]).replace(VIEW, BACK, 1), "at A = 8"),
         (tiles(ORDERS[0], dest="hbm"), tiles(ORDERS[1], dest="hbm"), ""),
-        (tiles(""), tiles(ORDERS[1]), "nothing is written but elements"),
+        (tiles(""), tiles(ORDERS[1]), ""),
+        (tiles("").replace(*WIDER), tiles(ORDERS[1]).replace(*WIDER), "anything (by `x`"),
         (tiles(ORDERS[0]), tiles(ORDERS[1]).replace('"A / 4"', '"A / 4 - A // 512"'), "their loops and views differ"),
     ],
 )

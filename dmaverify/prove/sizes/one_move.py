@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dmaverify.language.expr import ONE, Broadcast, Expr, Modulo, Padding, Resize, Stride, Symbol, terms_of, walk
+from dmaverify.language.expr import ONE, Broadcast, Expr, Kind, Modulo, Padding, Resize, Stride, Symbol, terms_of, walk
 from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Program
 from dmaverify.program.space import unit_bits_of
@@ -154,7 +154,8 @@ def _halves(cuts: Sequence[tuple[Any, Any]]) -> bool:
 
 def _of_elements(transfer: Transfer, target: Target) -> bool:
     """Whether what keeps its promise writes nothing but elements: a stream alone says what is moved, and walks nothing
-    else, or commands write as many units as the elements have, each of which they write.
+    else, or commands write as many units as the elements have, each of which they write. Where nothing says how, all
+    padding is such that nobody may touch.
     """
     route = target.routes.get((transfer.source.tier, transfer.dest.tier))
     if transfer.options or transfer.form is not None or (route is not None and route.fills):
@@ -163,7 +164,7 @@ def _of_elements(transfer: Transfer, target: Target) -> bool:
         return _as_many(transfer, target)
     stream = transfer.stream
     if stream is None:
-        return False
+        return all(node.kind is Kind.BOTTOM for node in walk(transfer.dest.mapping) if isinstance(node, Padding))
     parts = (stream.time, stream.packet, stream.chip, stream.cluster, stream.slice)
     return all(_is_full(term) for part in parts for term in terms_of(part))
 
