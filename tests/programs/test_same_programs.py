@@ -337,6 +337,27 @@ def test_rows_that_the_plan_states_are_followed() -> None:
     assert (answer.status, "what lay at hbm, byte 192 (by `put`)" in answer.why) == ("refuted", True)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "status", "said"),
+    [
+        ("values = [0, 128, 64, 256]", "proved", "and a run of both texts"),
+        ("values = [0, 128, 64, 320]", "refuted", "and a run of both texts"),
+        ("rows = [0, 7]", "unknown", ""),
+    ],
+)
+def test_a_gather_by_itself_is_a_program_of_one_step(numbers: str, status: str, said: str) -> None:
+    text = (
+        f'[gather.NAME]\ndtype = "i8"\nsource = {hbm(0, "R, C")}\ndest = {hbm(OUT, "K, C")}\n'
+        'index = { tier = "hbm", base = 65536, element = "K", NUMBERS }\nstream = { time = "K", packet = "C" }\n'
+    )
+    listed = text.replace("NUMBERS", "values = [0, 128, 64, 256]")
+    steps = listed.replace("NAME", "g") + '[program.p]\nstep = [{ gather = "g" }]\n'
+    one = load(HEAD.format("rngd") + text.replace("NAME", "g").replace("NUMBERS", numbers), "g")
+    for other in (load(HEAD.format("rngd") + steps, "p"), load(HEAD.format("rngd") + listed.replace("NAME", "h"), "h")):
+        answer = jobs.same_entries(("a", one), ("b", other), rlimit=2_000_000)
+        assert (answer.status, said in answer.by) == (status, True), answer.why
+
+
 def test_rows_of_unknown_numbers_are_the_same_of_the_same_list_and_table() -> None:
     promised = gathered("rows = [0, 15]")
     assert same(promised, promised, ["hbm"]).status == "proved"
