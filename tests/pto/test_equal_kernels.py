@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from lab.kernels import kernel_of, mutant_of
 
+from dmaverify.api import check
 from dmaverify.errors import InputError, Source
 from dmaverify.jobs.kernels import same_functions, same_kernels
 from dmaverify.machines.pto.check import check_file
@@ -412,6 +413,17 @@ def test_a_name_that_two_modules_have_means_both_functions_and_each_verdict_has_
     assert [verdict.name for verdict in check_file(str(file), "k-2")] == ["k-2"]
     with pytest.raises(InputError, match="no function `k-3`"):
         check_file(str(file), "k-3")
+
+
+def test_a_plan_names_one_of_two_functions_of_one_name(tmp_path: Path) -> None:
+    wide = named(load("%c2048", "%c256, %c2048, %c2048")).source.text  # more than UB holds
+    (tmp_path / "a.mlir").write_text(modules(named(load("%c32", "%c2, %c64, %c64")).source.text, wide))
+    entries = "".join(f'[kernel.{name}]\nfile = "a.mlir"\nfunction = "{name}"\n' for name in ("k", "k-2", "k-3"))
+    (tmp_path / "p.toml").write_text(f'schema = 1\ntarget = "pto"\n[axes]\n{entries}')
+    verdicts = [verdict for name in ("k", "k-2") for verdict in check(f"{tmp_path}/p.toml::{name}")]
+    assert [verdict.status.value for verdict in verdicts] == ["proved", "refuted"]
+    (none,) = check(f"{tmp_path}/p.toml::k-3")
+    assert "has no function `k-3`" in none.findings[0].message
 
 
 def test_a_name_of_the_second_function_is_no_other_functions_name() -> None:

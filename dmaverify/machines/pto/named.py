@@ -98,16 +98,12 @@ def function_in_plan(entry: PlanKernel) -> NamedFunction:
     """The function that an entry of a plan means, with what text and plan state of it. Raises InputError."""
     whole, functions = read_kernels(entry.source)
     labels = labels_of(entry.source, functions)
-    wanted = [
-        f
-        for f, label in zip(functions, labels, strict=True)
-        if (not f.called if entry.function is None else entry.function in (f.name, label))
-    ]
+    each = list(zip(functions, labels, strict=True))
+    wanted = [f for f, label in each if (not f.called if entry.function is None else label == entry.function)]
     if len(wanted) != 1:
         names = ", ".join(labels) or "none"
         said = f"{entry.source.name} has {len(wanted)} functions to check"
-        if entry.function:
-            said = f"{entry.source.name} has {len(wanted) or 'no'} function{'s' * bool(wanted)} `{entry.function}`"
+        said = f"{entry.source.name} has no function `{entry.function}`" if entry.function else said
         raise InputError(said, entry.span, f"name one by `function`: it has {names}")
     if not wanted[0].body:
         raise InputError(f"{entry.source.name} holds no DMA operation", entry.span, "nothing was checked")
