@@ -41,7 +41,7 @@ def _kernel(named: NamedFunction, kernel: Kernel, axes: dict[str, int], mark: st
     yield f"[kernel.{name}]"
     yield f'file = "{Path(named.source.name).name}"'
     if named.function.name:
-        yield f'function = "{named.function.name}"'
+        yield f'function = "{named.name}"'
     stated = [(argument, size) for argument, size in named.notes.extents.items() if isinstance(size, int)]
     extents = [f'{argument} = "{size} bytes"' for argument, size in stated]
     ranges = [f'{argument} = "{low}..{high}"' for argument, (low, high) in named.notes.ranges.items()]

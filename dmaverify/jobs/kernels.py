@@ -183,7 +183,7 @@ def same_functions(one: NamedFunction, other: NamedFunction) -> Sameness:
 
 def _worked(found: Sameness, one: NamedFunction, other: NamedFunction, copies: Iterable[Copy]) -> Sameness:
     """Copies that are the same prove nothing of kernels that compute something else between them."""
-    sides = [work_of(s.source, s.function.name, cube=s.on_cube) for s in (one, other)]
+    sides = [work_of(s.source, s.function, cube=s.on_cube) for s in (one, other)]
     left, right = (side.listed for side in sides)
     for (first, here), (second, there) in zip(left, right, strict=False):
         lost = NOBODY in " ".join(first)

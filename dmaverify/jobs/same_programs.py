@@ -1,9 +1,9 @@
-"""Two plans, each one program or one transfer, compared by what they leave in memory; each is run from its text too.
+"""Two plans, each one program or one move, compared by what they leave in memory; each is run from its text too.
 
 Knows: plans, the interpreter. Does not know: how contents are followed, command lines.
 Law: a run that leaves something else than the proof says is a disagreement, never passed over. A text that names no
-single transfer or program is refused, never guessed at. A transfer against a program is a program of one step, and so
-is a move that nothing says how to do.
+single entry is refused, never guessed at. A transfer against a program is a program of one step, and so are a move
+that nothing says how to do, a gather and a scatter.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def same_entries(
 def same_plans(one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = ()) -> Equivalence:
     """As `same_entries`, of plans that have one entry with numbers. Raises InputError, Disagreement."""
     told = all(t.transfer.carried_out or t.transfer.form for plan in (one, other) for t in plan.transfers)
-    if one.programs or other.programs or not told:
+    if any(plan.programs or plan.indirects for plan in (one, other)) or not told:
         return same_programs(one, other, rlimit=rlimit, tiers=tiers)
     if tiers:
         raise InputError("tiers are for two programs", None, "leave them out: both sides of transfers are compared")
@@ -53,13 +53,12 @@ def same_plans(one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = ()
 
 
 def _has_one(text: str, plan: Plan) -> None:
-    """Raises InputError for what is not one program or one transfer."""
-    if len(plan.names) == 1 and len(plan.programs) + len(plan.transfers) == 1:
+    """Raises InputError for what is not one program, transfer, gather or scatter."""
+    if len(plan.names) == 1 and len(plan.programs) + len(plan.transfers) + len(plan.indirects) == 1:
         return
-    named = (
-        ", ".join([*(t.name for t in plan.transfers), *(p.name for p in plan.programs)]) or "its transfers and programs"
-    )
-    raise InputError(f"{text} names no single transfer or program", None, f"write PATH::NAME with one of {named}")
+    entries = "transfers, gathers, scatters and programs"
+    named = ", ".join([*plan.move_names, *(one.name for one in plan.programs)]) or f"its {entries}"
+    raise InputError(f"{text} names no single one of its {entries}", None, f"write PATH::NAME with one of {named}")
 
 
 def same_programs(
@@ -97,9 +96,12 @@ def same_transfers(one: Plan, other: Plan, *, rlimit: int) -> Equivalence:
 
 
 def program_of_plan(plan: Plan) -> Program:
-    """The program of a plan that has nothing else; a transfer is a program of one step."""
+    """The program of a plan that has nothing else; a transfer, gather or scatter is a program of one step."""
     if plan.programs:
         return plan.programs[0]
+    if plan.indirects:
+        one = plan.indirects[0]
+        return Program(one.name, one.target, (Step(one.name, one.whole, indirect=one, span=one.span),))
     item = plan.transfers[0]
     loops = () if item.transfer.views is None else item.transfer.views.loops
     step = Step(item.name, item.transfer, problems=item.problems, loops=loops, span=item.transfer.span)
@@ -125,12 +127,12 @@ def left_behind_run(plan: Plan, unit_bits: int) -> dict[Place, Origin] | None:
     """What a run of the plan's text leaves; None where it is not run."""
     from dmaverify.execute.left_behind import left_behind
     from dmaverify.execute.outcome import Beyond
-    from dmaverify.execute.work import RunMove, RunProgram, RunStep
+    from dmaverify.execute.work import RunMove, RunProgram, RunRows, RunStep
     from dmaverify.plan.execution import PlanExecution
 
     try:
         work, machine = PlanExecution(plan.source.text, most=MOST_RUN).work(plan.names[0])
-        if isinstance(work, RunMove):
+        if isinstance(work, RunMove | RunRows):
             work = RunProgram(work.name, (RunStep(work.name, (work,), loops=work.loops),))
         return left_behind(work, machine, unit_bits) if isinstance(work, RunProgram) else None
     except Beyond:

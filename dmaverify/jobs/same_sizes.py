@@ -1,9 +1,10 @@
 """Two plans with symbols, each one program or one transfer, compared for all sizes that they admit.
 
 Knows: templates, the comparison at single sizes. Does not know: how all sizes of one plan are judged.
-Law: `proved` is said where all sizes were compared one by one, or of two transfers of one move that are both proved for
-all sizes, where that leaves nothing open: every element lies at one place of the source, and neither writes anything
-but elements. Where two are not seen to be one move, they are taken to be two. `refuted` is said of a size.
+Law: `proved` is said where all sizes were compared one by one, or of two transfers of one move, or programs of one move
+in each step, that are both proved for all sizes, where that leaves nothing open: every element lies at one place of the
+source, and neither writes anything but elements. Where two are not seen to be one move, they are taken to be two.
+`refuted` is said of a size.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from itertools import islice, product
 
 from dmaverify.errors import InputError, NoValue
 from dmaverify.jobs.same_programs import same_entries, same_plans
-from dmaverify.plan.plan import Plan, PlanTransfer, has_numbers
+from dmaverify.plan.plan import Plan, PlanTransfer
 from dmaverify.prove.move.equiv import WORDS, Equivalence
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.check import check_template, count_of, describe, sizes_text
@@ -35,6 +36,10 @@ def same_texts(one: Side, other: Side, *, rlimit: int, tiers: Sequence[str] = ()
     """Whether two plans, each with the text that names its one entry, do the same, at all sizes where they have
     symbols; of programs, in `tiers`. Raises InputError, Disagreement.
     """
+    for text, plan in (one, other):
+        if plan.is_kernel:  # its transfers stand for iterations, rows and tensors without an address
+            raise InputError(f"{text} is no transfer of a plan: transfers of kernels are not compared", None,
+                             "write both as transfers of a plan, with their loops and addresses")  # fmt: skip
     compare = same_at_all_sizes if one[1].templates or other[1].templates else same_entries
     return compare(one, other, rlimit=rlimit, tiers=tiers)
 
@@ -70,7 +75,7 @@ def same_at_all_sizes(one: Side, other: Side, *, rlimit: int, tiers: Sequence[st
     if not tried:
         raise InputError(f"no size is admitted: {describe(first)}", first.span, "widen the ranges")
     seen = f"at {len(tried)} sizes they do the same, and for all others nothing is known"
-    why = why_two(first, second) if moves else "programs are compared at single sizes"
+    why = why_two(first, second) if first.kind == second.kind else "a program and a transfer"
     if why:
         return Equivalence("unknown", f"{seen}: {why}", None, "", kind)
     verdicts = [check_template(template, Options(rlimit=rlimit)) for template in (first, second)]
@@ -78,13 +83,12 @@ def same_at_all_sizes(one: Side, other: Side, *, rlimit: int, tiers: Sequence[st
         if verdict.status is not Status.PROVED:
             return Equivalence("unknown", f"{seen}: the {word} is not proved for all of them (`check`)", None, "", kind)
     conditions |= dict.fromkeys(one for verdict in verdicts for one in verdict.conditions)
-    by = "both proved for all sizes to be one move, of elements that lie at one place each"
+    each = "" if moves else " in each step"
+    by = f"both proved for all sizes to be one move{each}, of elements that lie at one place each"
     return Equivalence("proved", claim, None, by, kind, conditions=tuple(conditions))
 
 
 def _template(text: str, plan: Plan) -> Template:
-    if plan.is_kernel:
-        has_numbers(plan)
     if len(plan.templates) == 1 and plan.templates[0].kind != "access":
         return plan.templates[0]
     if not plan.templates:

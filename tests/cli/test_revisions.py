@@ -397,6 +397,24 @@ def test_a_module_that_changed_for_what_is_open_in_both_revisions_is_a_change(wo
     assert "1 not decided in both" in markdown[1]
 
 
+def test_functions_of_one_name_in_two_modules_are_compared_each_with_its_own(workspace, capsys):
+    loads = [
+        "func.func @k(%a: !pto.ptr<f32, gm>) {\n  %c0 = arith.constant 0 : i64\n  %c1 = arith.constant 1 : i64\n"
+        f"  %l = arith.constant {length} : i64\n  %u = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>\n"
+        "  pto.mte_gm_ub %a, %u, %c0, %l nburst(%c1, %l, %l)\n"
+        "    : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64\n  return\n}\n"
+        for length in (64, 1 << 20)  # more than UB holds
+    ]
+    both = "module @m {{\n{}}}\nmodule @n {{\n{}}}\n".format
+    workspace("both", {"k.mlir": both(loads[0], loads[0])})
+    Path("k.mlir").write_text(both(loads[1], loads[0]), encoding="utf-8")
+    code, out = run(capsys, "diff", "both", "--no-cost")
+    assert (code, "now refuted      k.mlir::k " in out) == (1, True), out
+    Path("k.mlir").write_text(both(loads[0], loads[1]), encoding="utf-8")
+    code, out = run(capsys, "diff", "both", "--no-cost")
+    assert (code, "now refuted      k.mlir::k-2" in out) == (1, True), out
+
+
 def test_links_of_a_revision_lead_nowhere_out_of_it(workspace, tmp_path, capsys):
     """Alone, or by way of another link that is made later."""
     from dmaverify.jobs.revisions import checked_out

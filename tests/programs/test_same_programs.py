@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fuzz.contents import both_said, orders_said
 
@@ -13,7 +14,9 @@ from dmaverify.cli.app import invoke
 from dmaverify.errors import Disagreement, InputError
 from dmaverify.jobs import same_programs as jobs
 from dmaverify.jobs.load import load
-from dmaverify.prove.flow import contents, same_program
+from dmaverify.language.distinct import distinct
+from dmaverify.prove.flow import contents, same_program, traced
+from dmaverify.prove.flow.alone_copies import NoCopies
 from dmaverify.prove.flow.hazards import Hazards
 from dmaverify.prove.move.equiv import Equivalence
 from dmaverify.testing.written import KINDS
@@ -334,6 +337,27 @@ def test_rows_that_the_plan_states_are_followed() -> None:
     assert (answer.status, "what lay at hbm, byte 192 (by `put`)" in answer.why) == ("refuted", True)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "status", "said"),
+    [
+        ("values = [0, 128, 64, 256]", "proved", "and a run of both texts"),
+        ("values = [0, 128, 64, 320]", "refuted", "and a run of both texts"),
+        ("rows = [0, 7]", "unknown", ""),
+    ],
+)
+def test_a_gather_by_itself_is_a_program_of_one_step(numbers: str, status: str, said: str) -> None:
+    text = (
+        f'[gather.NAME]\ndtype = "i8"\nsource = {hbm(0, "R, C")}\ndest = {hbm(OUT, "K, C")}\n'
+        'index = { tier = "hbm", base = 65536, element = "K", NUMBERS }\nstream = { time = "K", packet = "C" }\n'
+    )
+    listed = text.replace("NUMBERS", "values = [0, 128, 64, 256]")
+    steps = listed.replace("NAME", "g") + '[program.p]\nstep = [{ gather = "g" }]\n'
+    one = load(HEAD.format("rngd") + text.replace("NAME", "g").replace("NUMBERS", numbers), "g")
+    for other in (load(HEAD.format("rngd") + steps, "p"), load(HEAD.format("rngd") + listed.replace("NAME", "h"), "h")):
+        answer = jobs.same_entries(("a", one), ("b", other), rlimit=2_000_000)
+        assert (answer.status, said in answer.by) == (status, True), answer.why
+
+
 def test_rows_of_unknown_numbers_are_the_same_of_the_same_list_and_table() -> None:
     promised = gathered("rows = [0, 15]")
     assert same(promised, promised, ["hbm"]).status == "proved"
@@ -465,7 +489,69 @@ def test_a_difference_that_nothing_confirms_is_open(monkeypatch: pytest.MonkeyPa
     assert same(turned, (LOAD + STORE, BACK), ["hbm"]).status == "refuted"
     monkeypatch.setattr(jobs, "MOST_RUN", 0)
     answer = same(turned, (LOAD + STORE, BACK), ["hbm"])
+    assert (answer.status, "traced back through both" in answer.by) == ("refuted", True), answer.why
+    monkeypatch.setattr(traced, "MOST_CELLS", 2047)
+    answer = same(turned, (LOAD + STORE, BACK), ["hbm"])
     assert (answer.status, answer.why.endswith("no run and no trace confirms it")) == ("unknown", True)
+
+
+SLICES = '{ tier = "dm", base = 64, cluster = "B / 2", slice = "A # 64", element = "B % 2, C" }'
+REPEATED = hbm(OUT, "B, R, A, C # 80")
+
+
+@pytest.mark.parametrize("dtype", ["i8", "bf16", "i4"])
+@pytest.mark.parametrize(
+    ("source", "dest", "start"),
+    [
+        (hbm(0), hbm(OUT, "B, A, C"), ""),
+        (hbm(0), hbm(OUT, "C % 8, A # 10, B, C / 8"), ""),
+        (hbm(0), SLICES, ""),
+        (SLICES, hbm(0, "A, B, C"), ""),
+        (hbm(8, "A # 9, B, C # 72"), REPEATED, ""),
+        (hbm(0, "B, A, C"), dm(0, "A = 1, C, B"), "t"),
+        (dm(0, "C, A = 1, B"), hbm(0, "B, A, C"), "7 - t"),
+    ],
+)
+def test_cells_trace_every_unit_of_a_move_to_where_contents_say(source: str, dest: str, start: str, dtype: str) -> None:
+    text = move("x", source, dest, start=start).replace('"i8"', f'"{dtype}"')
+    plan = load(HEAD.format("rngd") + text, "x")
+    program = jobs.program_of_plan(plan)
+    found = same_program.side_of(program, plan.axes, plan.targets["rngd"])
+    side = contents.with_copies(found, found.unit_bits)
+    world = contents.Numbering(side.unit_bits, 1)
+    written = contents.written(side, world)
+    held = contents.left_behind(side, world, {memory: distinct(np.concatenate(at)) for memory, at in written.items()})
+    touched = [[touch.memory for touch in work.touches if touch.writes] for work in side.works]
+    looked = 0
+    for memory, one in held.items():
+        rows = list(zip(one.places.tolist(), one.origin.tolist(), one.at.tolist(), strict=True))
+        lie, padding = ([row for row in rows if (row[1] >= 0) is known] for known in (True, False))
+        for place, origin, at in lie[:: max(1, len(lie) // 24)]:
+            there = traced.traced(side.copies, touched, [8 if start else 1], [[0]], side.target, (memory, place))
+            assert there == (world.name(origin), at)
+            looked += 1
+        for place, _, _ in padding[:1]:
+            with pytest.raises(NoCopies):
+                traced.traced(side.copies, touched, [8 if start else 1], [[0]], side.target, (memory, place))
+    assert looked >= 24
+
+
+RUST = """use furiosa_opt_std::prelude::*;
+axes![A = 8, B = 256];
+type Chip = m![1];
+fn one(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {
+    let y: DmTensor<i8, Chip, m![1 # 2], m![B], m![A]> = x.to_dm(&mut ctx.tdma);
+}
+"""
+
+
+@pytest.mark.parametrize("rows", [8, 1024])
+def test_a_transfer_of_a_kernel_stands_for_more_than_is_compared(
+    rows: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "k.rs").write_text(RUST.replace("A = 8", f"A = {rows}"))
+    assert invoke(["equiv", f"{tmp_path}/k.rs::one-y", f"{tmp_path}/k.rs::one-y"]) == 2
+    assert "transfers of kernels are not compared" in capsys.readouterr().err
 
 
 def test_a_difference_is_confirmed_by_a_run_of_one_and_a_trace_of_the_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from lab.kernels import kernel_of, mutant_of
 
+from dmaverify.api import check
 from dmaverify.errors import InputError, Source
 from dmaverify.jobs.kernels import same_functions, same_kernels
+from dmaverify.machines.pto.check import check_file
 from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.prove.flow.same_kernel import Sameness
@@ -55,6 +57,12 @@ def looped(body: str, count: str = "%x4", step: str = "%c64") -> str:
     return LOOP.format(count=count, step=step, body=body.replace("\n", "\n  ").rstrip(" "))
 
 
+ABS = (
+    '  pto.vecscope {\n    %k = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>\n'
+    "    %v = pto.vlds %u[%x0] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>\n"
+    "    %w = pto.vabs %v, %k : !pto.vreg<64xf32>, !pto.mask<b32> -> !pto.vreg<64xf32>\n"
+    "    pto.vsts %w, %u[%x0], %k : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, !pto.mask<b32>\n  }\n"
+)
 INDEX_N = "  %in = arith.index_cast %n : i64 to index\n"
 SAME = {
     "rows that follow each other are one row": (load("%c64", "%n, %c64, %c64"), load("%l", "%c1, %c0, %c0")),
@@ -374,6 +382,53 @@ def test_several_functions_of_a_file_are_written_and_compared(tmp_path: Path) ->
     second.write_text(texts[0], encoding="utf-8")
     with pytest.raises(InputError, match="names 2 functions"):
         same_kernels(str(first), str(second))
+
+
+def modules(*functions: str) -> str:
+    return "".join(f"module @m{n} {{\n{text}}}\n" for n, text in enumerate(functions))
+
+
+@pytest.mark.parametrize("other", [load("%c64", "%n, %c64, %c64"), ABS.replace("vabs", "vneg")])
+@pytest.mark.parametrize("which", [0, 1])
+def test_functions_of_one_name_in_two_modules_are_each_compared_with_its_own(
+    other: str, which: int, tmp_path: Path
+) -> None:
+    own = ABS if "vneg" in other else load("%c32", "%n, %c64, %c64")
+    (tmp_path / "a.mlir").write_text(modules(*[named(own).source.text] * 2), encoding="utf-8")
+    bodies = [own, own]
+    bodies[which] = other
+    (tmp_path / "b.mlir").write_text(modules(*(named(body).source.text for body in bodies)), encoding="utf-8")
+    files = [str(tmp_path / name) for name in ("a.mlir", "b.mlir")]
+    assert same_kernels(files[0], files[0])[0].status == "same"
+    assert same_kernels(*files)[0].status == ("unknown" if "vneg" in other else "different")
+    assert (same_kernels(*(f"{file}::k-2" for file in files))[0].status == "same") is (which == 0)
+
+
+def test_a_name_that_two_modules_have_means_both_functions_and_each_verdict_has_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "a.mlir"
+    texts = [named(load(length, "%c2, %c64, %c64")).source.text for length in ("%c32", "%c64")]
+    file.write_text(modules(texts[0], texts[1], texts[0].replace("@k", "@l")), encoding="utf-8")
+    assert [verdict.name for verdict in check_file(str(file))] == ["k", "k-2", "l"]
+    assert [verdict.name for verdict in check_file(str(file), "k")] == ["k", "k-2"]
+    assert [verdict.name for verdict in check_file(str(file), "k-2")] == ["k-2"]
+    with pytest.raises(InputError, match="no function `k-3`"):
+        check_file(str(file), "k-3")
+
+
+def test_a_plan_names_one_of_two_functions_of_one_name(tmp_path: Path) -> None:
+    wide = named(load("%c2048", "%c256, %c2048, %c2048")).source.text  # more than UB holds
+    (tmp_path / "a.mlir").write_text(modules(named(load("%c32", "%c2, %c64, %c64")).source.text, wide))
+    entries = "".join(f'[kernel.{name}]\nfile = "a.mlir"\nfunction = "{name}"\n' for name in ("k", "k-2", "k-3"))
+    (tmp_path / "p.toml").write_text(f'schema = 1\ntarget = "pto"\n[axes]\n{entries}')
+    verdicts = [verdict for name in ("k", "k-2") for verdict in check(f"{tmp_path}/p.toml::{name}")]
+    assert [verdict.status.value for verdict in verdicts] == ["proved", "refuted"]
+    (none,) = check(f"{tmp_path}/p.toml::k-3")
+    assert "has no function `k-3`" in none.findings[0].message
+
+
+def test_a_name_of_the_second_function_is_no_other_functions_name() -> None:
+    text = modules(*(f"func.func @{name}() {{\n  return\n}}\n" for name in ("k", "k", '"k-2"', "k")))
+    assert [one.name for one in named_in(Source("m.mlir", text))] == ["k", "k-3", "k-2", "k-4"]
 
 
 # ---------------------------------------------------------------- campaign

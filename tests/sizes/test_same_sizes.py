@@ -65,6 +65,14 @@ def test_a_difference_is_told_at_the_sizes_at_which_it_is_seen() -> None:
 
 
 PADDED = "B, A, C # (C + 8)"
+ROWS = "[A=A:(C+8), B=B:A*(C+8), C=C:1]"
+
+
+def wider(outer: str, more: int) -> str:
+    """Commands that copy some of the padding behind each row, too."""
+    loops = ["B=B:A*(C+8)", "A=A:(C+8)"]
+    nest = f"[{', '.join(sorted(loops, reverse=outer == 'B'))}, C=C+{more}:1]:C+{more}"
+    return f'read = "{nest} HBM/D@0"\nwrite = "{nest} HBM/D@{OUT}"'
 
 
 @pytest.mark.parametrize(
@@ -73,8 +81,10 @@ PADDED = "B, A, C # (C + 8)"
         (transfer(stream("A, B"), source="A, B, C # 512"), transfer(stream("B, A"), source="A, B, C # 512"), ""),
         (transfer(stream("A, B"), source="A, B / 2, B % 2, C"), transfer(stream("B, A"), source="A,B/2,B%2,C"), ""),
         (transfer(stream("A, B"), dest=PADDED), transfer(stream("B, A"), dest=PADDED), ""),
-        (transfer(commands("[A=A:(C+8), B=B:A*(C+8), C=C:1]"), dest=PADDED), transfer(stream("B, A"), dest=PADDED),
-         "nothing is written but elements"),
+        (transfer(commands(ROWS), dest=PADDED), transfer(stream("B, A"), dest=PADDED), ""),
+        (transfer(commands(ROWS), dest=PADDED), transfer(dest=PADDED), "anything (by `x`, which nothing says how"),
+        *((*(transfer(wider(outer, more), source=PADDED, dest=PADDED) for outer in "AB"),
+           "nothing is written but elements" if more else "") for more in (0, 8)),
         (transfer(stream("A, B"), source="A, 2, B, C"), transfer(stream("B, A"), source="A, 2, B, C"),
          "each element lies at one place"),
         (transfer(stream("A, B"), source="A, B, B % 2, C"), transfer(stream("B, A"), source="A, B, B % 2, C"),
@@ -84,9 +94,9 @@ PADDED = "B, A, C # (C + 8)"
         (transfer(stream("A, B"), dest="W"), transfer(stream("B, A"), dest="B / 2, A, B % 2, C"), ""),
         (transfer(stream("A, B")), transfer(stream("B, A"), dest="B, A, 1, C"), "`dest` of the two differs"),
         (transfer(stream("A, B")), transfer(stream("B, A")).replace(f"base = {OUT}", f'base = "{OUT} + A // 500"'),
-         "tensors are the same at all sizes"),
+         "`dest` of the two differs"),
         (transfer(stream("A, B"), dest=PADDED), transfer(stream("B, A"), dest="B, A, C # (C + 8 + A // 500)"),
-         "tensors are the same at all sizes"),
+         "`dest` of the two differs"),
     ],
 )  # fmt: skip
 def test_what_proofs_of_one_move_leave_open_is_open(one: str, other: str, said: str) -> None:
@@ -101,6 +111,11 @@ def test_a_move_that_is_not_proved_for_all_sizes_is_open() -> None:
     assert (answer.status, "the first is not proved for all of them" in answer.why) == ("unknown", True), answer.why
 
 
+def test_a_difference_of_a_move_that_nothing_says_how_to_do_is_told_at_sizes() -> None:
+    answer = same(transfer(), transfer(stream("B, A"), dest="A, B, C"))
+    assert (answer.status, "traced back through both" in answer.by) == ("refuted", True), answer.why
+
+
 def test_few_sizes_are_compared_one_by_one() -> None:
     answer = same(BY_ROWS, transfer(commands()), FEW)
     assert (answer.status, answer.by) == ("proved", "comparison at each of 36 sizes")
@@ -108,18 +123,107 @@ def test_few_sizes_are_compared_one_by_one() -> None:
     assert (answer.status, answer.why.startswith("at A = 9, B = 2, C = 8 ")) == ("refuted", True), answer.why
 
 
+TILES = """schema = 1
+target = "rngd"
+[axes]
+A = { min = 4, max = 512, multiple_of = 4 }
+B = { min = 2, max = 8, multiple_of = 2 }
+C = { min = 8, max = 64, multiple_of = 8 }
+"""
+VIEW = ', view = { tile = "A", length = 4, start = "4 * t" }'
+
+
+def tiles(how: str, name: str = "x", source: str = "hbm", dest: str = "dm") -> str:
+    """A transfer of four rows in each iteration."""
+    base = f", base = {OUT}" if dest == "hbm" else ""
+    sides = [f'source = {{ tier = "{source}", element = "A, B, C"{VIEW} }}',
+             f'dest = {{ tier = "{dest}", element = "B, A, C"{base}{VIEW} }}']  # fmt: skip
+    return "\n".join([f'[transfer.{name}]\ndtype = "i8"\nloop = {{ t = "A / 4" }}', *sides, how, ""])
+
+
+ORDERS = stream("A = 4, B"), stream("B, A = 4")
+GIVEN = commands("[A=4:C, B=B:A*C, C=C:1]").replace("A=A", "A=4").replace(f"HBM/D@{OUT}", "DM/D@0")
+WIDER = '"B, A, C"', '"B, A, C # (C + 8)"'
+BACK = VIEW.replace("4 * t", "A - 4 - 4 * t")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        (tiles(ORDERS[0]), tiles(ORDERS[1]), ""),
+        (tiles(ORDERS[0]), tiles(GIVEN), ""),
+        (tiles(ORDERS[0]), tiles(ORDERS[1]).replace(VIEW, BACK), "`source` of the two differs"),
+        (tiles(ORDERS[0]), tiles(ORDERS[1]).replace(VIEW, BACK, 1), "at A = 8"),
+        (tiles(ORDERS[0], dest="hbm"), tiles(ORDERS[1], dest="hbm"), ""),
+        (tiles(""), tiles(ORDERS[1]), ""),
+        (tiles("").replace(*WIDER), tiles(ORDERS[1]).replace(*WIDER), "anything (by `x`"),
+        (tiles(ORDERS[0]), tiles(ORDERS[1]).replace('"A / 4"', '"A / 4 - A // 512"'), "their loops and views differ"),
+    ],
+)
+def test_iterations_of_one_move_are_the_same_for_all_sizes(one: str, other: str, said: str) -> None:
+    answer = same(one, other, TILES)
+    status = "refuted" if said == "at A = 8" else "unknown" if said else "proved"
+    assert (answer.status, said in answer.why) == (status, True), answer.why
+
+
+def test_iterations_that_may_overtake_each_other_are_compared_in_programs_alone() -> None:
+    behind = '"mem", element = "B', f'"mem", base = {OUT}, element = "B'
+    one, other = (tiles(how, source="mem", dest="mem").replace(*behind) for how in ORDERS)
+    answer = same(one, other, TILES.replace("rngd", "idma"))
+    assert (answer.status, "may overtake each other" in answer.why) == ("unknown", True), answer.why
+
+
+def test_elements_of_several_bytes_are_as_many_units() -> None:
+    rows = [f'unit = "elements"\n{commands(ROWS)}'.replace(f"@{OUT}", f"@{OUT // 2}"), stream("B, A")]
+    one, other = (transfer(how, dest=PADDED).replace('"i8"', '"bf16"') for how in rows)
+    answer = same(one, other)
+    assert answer.status == "proved", answer.why
+
+
 PROGRAM = (
     transfer(stream("A, B")) + transfer(stream("B, A"), source="B, A, C", dest="A, B, C").replace("x]", "y]").replace(
         "base = ", "base = 1").replace('"hbm", element', f'"hbm", base = {OUT}, element')
     + '[program.p]\nstep = [{ transfer = "x" }, { transfer = "y", after = ["x"] }]\n'
 )  # fmt: skip
+TILE = "A = 4, B, C"
+PIPELINE = (
+    tiles(ORDERS[0], "l").replace(f'"B, A, C"{VIEW}', f'"{TILE}"')
+    + tiles(ORDERS[0], "s", "dm", "hbm").replace(f'"A, B, C"{VIEW}', f'"{TILE}"')
+    + '[program.p]\nstep = [{ transfer = "l", context = "c" }, { transfer = "s", context = "c", after = ["l"] }]\n'
+)
+STORE = ', { transfer = "s", context = "c", after = ["l"] }'
+AGAIN = PIPELINE[PIPELINE.index("[transfer.l]") : PIPELINE.index("[transfer.s]")].replace(".l]", ".again]")
 
 
-def test_programs_are_compared_at_single_sizes() -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (ORDERS[0], ORDERS[1], ""),
+        (STORE, ', { transfer = "s", context = "c" }', ""),
+        (f'base = {OUT}', f'base = "{OUT} + A // 512"', "of `s` and `s`, `dest` of the two differs"),
+        (STORE, f'{STORE}, {{ transfer = "again", context = "c" }}', "programs of other steps"),
+        (STORE, f'{STORE[:-2]}, earlier = {{ l = 1 }} }}', ""),
+    ],
+)  # fmt: skip
+def test_programs_are_the_same_for_all_sizes_where_each_step_is_one_move(old: str, new: str, said: str) -> None:
+    assert old in PIPELINE
+    answer = same(PIPELINE, AGAIN + PIPELINE.replace(old, new), TILES)
+    assert (answer.status, said in answer.why) == ("unknown" if said else "proved", True), answer.why
+
+
+def test_steps_are_paired_in_an_order_that_both_programs_allow() -> None:
+    steps = '{ transfer = "x" }, { transfer = "y", after = ["x"] }'
+    turned = PROGRAM.replace(
+        steps, '{ transfer = "y", context = "b", after = ["x"] }, { transfer = "x", context = "a" }'
+    )
+    answer = same(turned, turned)
+    assert (answer.status, "`y` waits for a step behind it" in answer.why) == ("unknown", True), answer.why
+
+
+def test_programs_are_compared_step_by_step_or_at_single_sizes() -> None:
     other = PROGRAM.replace(stream("A, B"), stream("B, A"))
-    assert same(PROGRAM, other, FEW, ["hbm"]).status == "proved"
-    answer = same(PROGRAM, other)
-    assert (answer.status, "programs are compared at single sizes" in answer.why) == ("unknown", True)
+    assert same(PROGRAM, other, FEW, ["hbm"]).by.startswith("comparison at each of 36 sizes")
+    assert same(PROGRAM, other).by.startswith("both proved for all sizes to be one move in each step")
     wrong = PROGRAM.replace('"A, B, C" }\nstream', '"A, B, C # 16" }\nstream')
     assert same(PROGRAM, wrong).status == "refuted"
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
@@ -21,7 +20,7 @@ from dmaverify.machines.pto.contested import alternatives
 from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.judged import finding_of, for_another, is_open, judged_kernel, settings_of
 from dmaverify.machines.pto.meaning import meaning_of
-from dmaverify.machines.pto.named import function_in_plan
+from dmaverify.machines.pto.named import function_in_plan, labels_of
 from dmaverify.machines.pto.ops import CopyOp, KernelFunction, deep
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.replay import confirm
@@ -69,18 +68,20 @@ def check_text(
     target = load_target("pto")
     target.check_readings(options.readings)
     whole, functions = read_kernels(source)
-    names = [f.name or Path(source.name).stem for f in functions]
-    if name is not None and name not in names:
+    names = labels_of(source, functions)
+    symbols = [f.name for f in functions]
+    if name is not None and name not in (*names, *symbols):
         raise InputError(f"{source.name} has no function `{name}`", None, f"it has {', '.join(names) or 'none'}")
     out = []
     previous = 0
-    for function, called in zip(functions, names, strict=True):
+    for function, called, symbol in zip(functions, names, symbols, strict=True):
         end = function.whole.end if function.whole else len(source.text)
         if function is functions[-1]:
             end = len(source.text)
         notes = read_notes(source, whole.comments, previous, end)
-        previous = previous if function.called and called != name else end  # what stands there is for its caller
-        if called == name or (name is None and not function.called):
+        meant = name is not None and name in (called, symbol)
+        previous = previous if function.called and not meant else end  # what stands there is for its caller
+        if meant or (name is None and not function.called):
             asked: list[tuple[str, str, str]] = []
             judge = partial(_of_function, function, called, notes, target, options, asked)
             out += guarded(

@@ -7,7 +7,8 @@ Law: a function whose operations cannot all be resolved is no kernel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 
 from dmaverify.errors import InputError, Source
@@ -29,7 +30,7 @@ class NamedFunction:
     source: Source
     function: ops.KernelFunction
     notes: Notes
-    label: str = ""  # what a plan calls it
+    label: str = ""  # what a plan, or the file, calls it
 
     def kernel(self, *, canonical: bool = False, readings: Mapping[str, str] | None = None) -> Kernel:
         """What it does. Raises InputError for what cannot be resolved."""
@@ -47,8 +48,13 @@ class NamedFunction:
         return [isinstance(stmt, ops.Block) and stmt.what == ops.CUBE for stmt in acts] == [True]
 
     @property
+    def names(self) -> tuple[str, str]:
+        """What means it: its own name, and its symbol, which may be that of another module's, too."""
+        return self.name, _called(self.source, self.function)
+
+    @property
     def name(self) -> str:
-        return self.label or self.function.name or Path(self.source.name).stem
+        return self.label or _called(self.source, self.function)
 
 
 def functions_of(path: str) -> list[NamedFunction]:
@@ -58,17 +64,32 @@ def functions_of(path: str) -> list[NamedFunction]:
         source = Source(file, read_text(file))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read") from error
-    return [one for one in named_in(source) if (one.name == name if name else not one.function.called)]
+    return [one for one in named_in(source) if (name in one.names if name else not one.function.called)]
+
+
+def _called(source: Source, function: ops.KernelFunction) -> str:
+    return function.name or Path(source.name).stem
+
+
+def labels_of(source: Source, functions: Sequence[ops.KernelFunction]) -> list[str]:
+    """The names of the functions of a text, each of one alone: `k-2` is the second `@k`, of another module."""
+    symbols = [_called(source, function) for function in functions]
+    out: list[str] = []
+    for symbol in symbols:
+        more = (f"{symbol}-{number}" for number in count(2))
+        taken = {*symbols, *out}
+        out.append(symbol if symbol not in out else next(name for name in more if name not in taken))
+    return out
 
 
 def named_in(source: Source) -> list[NamedFunction]:
     """The functions of a text, each with its own notes."""
     whole, functions = read_kernels(source)
     out, previous = [], 0
-    for function in functions:
+    for function, label in zip(functions, labels_of(source, functions), strict=True):
         end = function.whole.end if function.whole else len(source.text)
         end = len(source.text) if function is functions[-1] else end
-        out.append(NamedFunction(source, function, read_notes(source, whole.comments, previous, end)))
+        out.append(NamedFunction(source, function, read_notes(source, whole.comments, previous, end), label))
         previous = previous if function.called else end  # what stands there is for its caller
     return out
 
@@ -76,9 +97,11 @@ def named_in(source: Source) -> list[NamedFunction]:
 def function_in_plan(entry: PlanKernel) -> NamedFunction:
     """The function that an entry of a plan means, with what text and plan state of it. Raises InputError."""
     whole, functions = read_kernels(entry.source)
-    wanted = [f for f in functions if (not f.called if entry.function is None else f.name == entry.function)]
+    labels = labels_of(entry.source, functions)
+    each = list(zip(functions, labels, strict=True))
+    wanted = [f for f, label in each if (not f.called if entry.function is None else label == entry.function)]
     if len(wanted) != 1:
-        names = ", ".join(f.name for f in functions) or "none"
+        names = ", ".join(labels) or "none"
         said = f"{entry.source.name} has {len(wanted)} functions to check"
         said = f"{entry.source.name} has no function `{entry.function}`" if entry.function else said
         raise InputError(said, entry.span, f"name one by `function`: it has {names}")

@@ -18,6 +18,7 @@ from itertools import pairwise
 from dmaverify.errors import Source, Span
 from dmaverify.language.notation import Token
 from dmaverify.machines.pto.mlir import Op, read_mlir
+from dmaverify.machines.pto.ops import KernelFunction
 from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
 from dmaverify.machines.pto.vector import ACCESSES
 from dmaverify.values import dataclass
@@ -60,14 +61,15 @@ class KernelWork:
     pads: frozenset[str]
 
 
-def work_of(source: Source, function: str, *, cube: bool = False) -> KernelWork:
-    """The operations of a function (of the text outside of any where the name is empty), of the `cube` core or not."""
+def work_of(source: Source, function: KernelFunction, *, cube: bool = False) -> KernelWork:
+    """The operations of a function (of the text outside of any where it has no name), of the `cube` core or not."""
     whole = read_mlir(source)
-    functions = dict(_functions(whole.ops))
-    walk = _Walk(functions, function)
+    found = list(_functions(whole.ops))
+    walk = _Walk(dict(found), function.name)
     walk.cube = cube
-    if function in functions:
-        walk.called(functions[function], [f"argument {i}" for i in range(len(_parameters(functions[function])))])
+    if function.name:
+        own = next(op for _, op in found if op.name_span.start == function.span.start)  # others may have its name
+        walk.called(own, [f"argument {i}" for i in range(len(_parameters(own)))])
     else:
         walk.block(whole.ops)
     return KernelWork(tuple(walk.out) if walk.works else (), frozenset(walk.pads))
