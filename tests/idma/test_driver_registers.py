@@ -126,3 +126,17 @@ def test_memory_that_is_filled_may_be_registers(
     verdict = judged(tmp_path, f"char local[64];\nvoid f(int n, void *p) {{ {SET} {between} (void)R(0x44); }}")
     assert verdict.status.value == status
     assert list(verdict.conditions) == conditions
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("volatile uint32_t *go = &R(0x44); (void)*go;", "proved"),
+        ("R(0xD8) = 0; volatile uint32_t *go = &R(0x44); (void)*go;", "refuted"),
+        ("volatile uint32_t *at = &R(0xD8); *at = 0; (void)R(0x44);", "refuted"),
+        ("volatile uint32_t *at = &(*(volatile uint32_t *)(BASE + 0xD0)); at[2] = 0; (void)R(0x44);", "refuted"),
+        ("volatile uint32_t *const at = &((volatile uint32_t *)BASE)[52]; at[2] = 0; (void)R(0x44);", "refuted"),
+    ],
+)
+def test_the_address_of_a_register_is_where_it_lies(tmp_path: Path, body: str, status: str) -> None:
+    assert judged(tmp_path, f"{GOOD}void f(void) {{ {SET} {body} }}").status.value == status

@@ -297,6 +297,25 @@ def test_what_other_files_define_launches_nothing_on_a_condition(
     assert (verdict.status, list(verdict.conditions)) == (Status.PROVED, conditions)
 
 
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("dmsrc %0, %1", Status.UNKNOWN),
+        ("dmcpyi %0, %1, 0", Status.UNKNOWN),
+        (".word (0b0101011 << 0)", Status.UNKNOWN),
+        (".insn r 0x2b, 0, 2, %0, %1, x0", Status.UNKNOWN),
+        ("csrr %0, mcycle", Status.PROVED),
+        ("admcpy %0", Status.PROVED),
+    ],
+)
+def test_assembly_that_names_an_instruction_of_the_engine_is_told(tmp_path: Path, text: str, status: Status) -> None:
+    (tmp_path / "d.c").write_text(f'void f(int x) {{ {FIRST} asm volatile("{text}" : "=r"(x) : "r"(x)); }}\n')
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert verdict is not None
+    assert verdict.status is status
+    assert status is not Status.PROVED or verdict.conditions == ("assembly launches nothing",)
+
+
 LAST = "snrt_dma_start_1d((void *)0x3000, (void *)0x1000, 64);"
 BESIDE = "no launch is in flight when f() begins"  # of functions with arguments no two calls are held together
 NONE = "snrt_dma_start_1d((void *)0x3000, (void *)0x1000, 0);"

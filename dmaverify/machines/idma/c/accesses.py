@@ -18,7 +18,7 @@ from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.doubts import Doubted
 from dmaverify.machines.idma.c.effects import DOES, bare, called_name, is_volatile, root_of, target_of
 from dmaverify.machines.idma.c.numbers import UINT, Value, converted, unknown
-from dmaverify.machines.idma.c.run import Runner
+from dmaverify.machines.idma.c.pointers import PointerRunner
 from dmaverify.machines.idma.text import ToldDescriptor, reserved
 from dmaverify.targets.modules import Derived
 from dmaverify.values import replace
@@ -28,7 +28,7 @@ FILLS = {"memset": 3, "bzero": 2, "memcpy": 3, "memmove": 3}
 """Functions of C that write memory from their first argument on, as many bytes as the last of so many says."""
 
 
-class RegisterReader(Runner):
+class RegisterReader(PointerRunner):
     """Follows accesses to registers; what a launch becomes is `added`."""
 
     map: registers.RegisterMap | None = None

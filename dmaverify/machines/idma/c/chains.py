@@ -146,11 +146,16 @@ class ChainReader(FlightReader):
             if poly is not None and register % PAGE != 0:
                 raise Misaligned(min(poly.symbols))
             self._launch(access, page, written)
-        elif page in self.engines or _may_be_place(written, step):
+        elif page in self.engines or _may_be_place(written, step) or self._may_be_address(step, written):
             self.doubted(access, f"what it launches is not read: {written.why or 'no descriptor is written there'}")
         else:
             self.conditions[f"`{access}` is no `desc_addr` of the engine"] = None
         return written if type(written) is Value else unknown("an address")
+
+    def _may_be_address(self, step: int, written: Value) -> bool:
+        """Whether what is stored may be where a descriptor of the function lies, in a way that is not followed."""
+        whole = step != WIDTHS["next"] // 2 and (self.objects or self.rested or self.lifted)
+        return isinstance(written, KnownPointer) or (written.number is None and bool(self.loosed or whole))
 
     def entered(self, name: str, arguments: list[Value] | None, at: Part | None = None) -> Value:
         before = self.serial
@@ -227,8 +232,11 @@ class ChainReader(FlightReader):
         if isinstance(at, KnownPointer) and at.place is not None:
             whole, spot = at.place.whole, self.spot(at.place)
             if (whole, spot) in self.loosed:  # it is told already, for any time
-                given = f"`{whole.name}` is launched as it was when its address was given away"
-                self.conditions |= {} if whole.constant else {given: None}
+                if whole.constant or whole in self.handed:
+                    given = f"`{whole.name}` is launched as it was when its address was given away"
+                    self.conditions |= {} if whole.constant else {given: None}
+                else:
+                    self.doubted(access, f"what `{whole.name}` holds is not followed: {whole.lost or 'it is written'}")
                 return None
             self.ready(whole)
             whole.used = True

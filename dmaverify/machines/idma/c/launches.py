@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.accesses import FILLS
-from dmaverify.machines.idma.c.aggregates import MemoryObject
+from dmaverify.machines.idma.c.aggregates import KnownPointer, MemoryObject, WholeObject
 from dmaverify.machines.idma.c.chains import ChainReader
 from dmaverify.machines.idma.c.code import File, Part
 from dmaverify.machines.idma.c.descriptors import field_of
@@ -98,6 +98,8 @@ _IDLE = re.compile(
     r'^(__)?asm(__)? *((__)?volatile(__)?)? *\( *"(fence|fence\.i|nop|pause)[ \w,]*"( *: *: *(: *"memory")?)? *\)$'
 )
 """Assembly that orders accesses of a core, or does nothing: it launches nothing, and waits for nothing."""
+_INSTRUCTION = re.compile(r"\bdm(src|dst|cpyi?|str|rep|user|init)\b|\.(word|4byte|long|int|insn|macro|include|inst)\b")
+"""Assembly that is, or may be, an instruction of inst_64."""
 _OF_C = re.compile(r"NULL|true|false|std(in|out|err)|errno|EOF|EXIT_\w+|__\w+__|__func__|\w+_(MAX|MIN)|PLP_DMA_\w+")
 """Names of C's own headers, and constants of the PULP runtime: they do nothing."""
 NAMES = ("dst", "src", "length", "dst_stride", "src_stride", "reps")
@@ -153,6 +155,7 @@ class Launcher(ChainReader):
         self.homes: dict[str, int] = {}
         self.rested: dict[str, dict[str, Value]] = {}
         self.lifted: set[tuple[MemoryObject, int]] = set()
+        self.handed = set()
         self.loosed: set[tuple[MemoryObject, tuple[int, int] | None]] = set()
         self.until: list[tuple[int, int]] = []
         self.asked: set[int] = set()
@@ -176,7 +179,7 @@ class Launcher(ChainReader):
         marks, values = list[tuple[int, int]](), list[Value]()
         for one in arguments:
             marks.append(self.mark())
-            values.append(self.tracked(one) if own else self.value(one))
+            values.append(self.tracked(one) if own else self._handed(one))
         if any(spreads(self.file, one) for one in arguments):
             values = [self.plain(value, call) for value in values]
             why = next((one.why for one in values if one.number is None and one.why), "")
@@ -208,6 +211,16 @@ class Launcher(ChainReader):
         if name in FILLS and values:
             self.filled(call, values[0], values[-1].number if len(values) == FILLS[name] else None)
         return super().called(call, name, arguments)
+
+    def _handed(self, argument: Part) -> Value:
+        """What a function of another file is given."""
+        found = self.tracked(argument)
+        place = found.place if isinstance(found, (KnownPointer, WholeObject)) else None
+        known = place is not None and (not place.whole.lost or place.whole in self.handed)
+        value = self.plain(found, argument)
+        if known and place is not None and place.whole.lost:
+            self.handed.add(place.whole)
+        return value
 
     def may_wait(self, loop: Part) -> None:
         if self.told:
@@ -339,6 +352,8 @@ class Launcher(ChainReader):
             if name not in known:
                 self._outside(name)
             elif inner.type == "gnu_asm_expression" and not _IDLE.search(f"{inner}"):
+                if self.map is None and not self.chained and _INSTRUCTION.search(f"{inner}"):
+                    self.doubts.append(Doubted(inner, "assembly, which may launch"))
                 self.conditions["assembly launches nothing"] = None
             left = target_of(self.file, inner)
             if left is None or left.type != "field_expression" or self.private(left):

@@ -147,7 +147,7 @@ def binary(op: str, a: Value, b: Value) -> Value:
     if a.number is None or b.number is None:
         return unknown(a.why or b.why, type_)
     found = _computed(op, a.number, b.number, type_)
-    if mixed and (op not in _COMPARED or min(a.number, b.number) < 0):
+    if mixed and (op not in COMPARED or min(a.number, b.number) < 0):
         return unknown(
             f"whether `{op}` is signed depends on the width of a pointer: --define __SIZEOF_POINTER__=4, or 8"
         )
@@ -163,15 +163,15 @@ def chosen(value: Value, other: CType | None) -> Value:
     return binary("+", value, Value(0, other))
 
 
-_COMPARED = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le,
+COMPARED = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le,
              ">=": operator.ge}  # fmt: skip
 _ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _BITS = {"&": operator.and_, "|": operator.or_, "^": operator.xor}
 
 
 def _computed(op: str, x: int, y: int, type_: CType) -> Value:
-    if op in _COMPARED:
-        return Value(int(_COMPARED[op](x, y)))
+    if op in COMPARED:
+        return Value(int(COMPARED[op](x, y)))
     if op in ("/", "%"):
         if y == 0:
             return unknown("a division by zero", type_)
@@ -196,7 +196,7 @@ def _shifted(op: str, a: Value, by: int) -> Value:
 def _on_pointers(op: str, a: Value, b: Value) -> Value:
     assert a.number is not None
     assert b.number is not None
-    if op in _COMPARED:
+    if op in COMPARED:
         return _computed(op, a.number, b.number, a.type)
     if a.type.pointer != b.type.pointer and (op == "+" or (op == "-" and a.type.pointer)):
         at, by = (a, b) if a.type.pointer else (b, a)
