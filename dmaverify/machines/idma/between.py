@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.idma.order import meets_from
+from dmaverify.machines.idma.registers import OTHER_ENGINES
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.values import dataclass, replace
@@ -89,7 +90,9 @@ def _met(
 ) -> bool:  # fmt: skip
     """Whether launches in flight meet those that another function makes before it waits for all."""
     many = len(left)
-    own = {one.channel: one.channel + OWN_CHANNELS * (one.channel >= PLAIN_CHANNELS) for one in behind.told}
+    own = {
+        one.channel: one.channel + OWN_CHANNELS * (PLAIN_CHANNELS <= one.channel < OTHER_ENGINES) for one in behind.told
+    }
     image = Image(
         (*left, *(replace(one, channel=own[one.channel]) for one in told)),
         partly=tuple((before + many, own.get(channel, channel)) for before, channel in behind.partly),

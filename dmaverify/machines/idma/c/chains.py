@@ -25,15 +25,7 @@ from dmaverify.machines.idma.c.aggregates import (
 from dmaverify.machines.idma.c.arguments import Misaligned, polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.descriptors import field_of, of_chain
-from dmaverify.machines.idma.c.effects import (
-    SETS,
-    becomes,
-    called_name,
-    deep,
-    jumps,
-    macro_at,
-    target_of,
-)
+from dmaverify.machines.idma.c.effects import target_of
 from dmaverify.machines.idma.c.in_flight import AS_MEMBER, MARK, ONES, FlightReader, FlyingDescriptor, named
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, CType, Value, converted, unknown
 from dmaverify.machines.idma.desc64 import (
@@ -296,7 +288,9 @@ class ChainReader(FlightReader):
     # ------------------------------------------------------------ waits
 
     def polled(self, condition: Part | None, body: Part | None, update: Part | None) -> bool:
-        if not self.flying or condition is None or update is not None or not self._harmless(condition, body):
+        if not self.chained:
+            return super().polled(condition, body, update)
+        if not self.flying or condition is None or update is not None or not self.waits_only(condition, body):
             return False
         before = len(self.told), len(self.doubts), len(self.objects)
         self.asked, self.idle = set(), set()
@@ -333,32 +327,10 @@ class ChainReader(FlightReader):
             self.supposed = self.busy = None
         return None if found.number is None else bool(found.number)
 
-    def _harmless(self, condition: Part, body: Part | None) -> bool:
-        """Whether a loop sets nothing, goes nowhere and launches nothing."""
-        if self._sets(condition) or self.launches(condition):
-            return False
-        return body is None or not (self._sets(body) or jumps(self.file, body) - {"continue"} or self.launches(body))
-
-    def _sets(self, part: Part, deeper: int = 4) -> bool:
-        """Whether a part sets something, or may: itself, in macros or in functions of the file."""
-        for one in deep(self.file, part):
-            name = called_name(self.file, one) if one.type == "call_expression" else ""
-            function = self.file.functions.get(name)
-            if one.type in SETS or (function is not None and (not deeper or self._sets(function, deeper - 1))):
-                return True
-            if macro_at(self.file, one) is not None and becomes(self.file, one, statement=True) is None:
-                return True
-        return False
-
     def complete(self, number: int) -> None:
         """A launch is complete, and with it all before it on its engine."""
         one = next(f for f in self.flying if f.number == number)
-        later = [f.number for f in self.flying if f.page == one.page and f.number > number]
-        at = len(self.told)
-        if later:
-            self.until.append((at, number))
-        else:
-            self.partly.append((at, self.engines[one.page]))
+        self.settled(number)
         for other in [f for f in self.flying if f.page == one.page and f.number <= number]:
             self._landed(other)
 
@@ -370,7 +342,7 @@ class ChainReader(FlightReader):
                 continue
             if right is not None and (self.is_address(right) or "desc_addr" in str(left)):
                 self.doubted(inner, "it may launch, or not")
-            elif left.type == "pointer_expression" and not self._sets(left):
+            elif left.type == "pointer_expression" and not self.sets(left):
                 number = self.value(left.field("argument")).number
                 if number is not None and _page(number)[0] in self.engines and _page(number)[1] == DESC_ADDR:
                     self.doubted(inner, "it may launch, or not")

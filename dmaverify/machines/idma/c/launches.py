@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from dmaverify.machines.idma import registers
-from dmaverify.machines.idma.c.accesses import FILLS
+from dmaverify.machines.idma.c.accesses import FILLS, PAGE
 from dmaverify.machines.idma.c.aggregates import KnownPointer, MemoryObject, WholeObject
+from dmaverify.machines.idma.c.arguments import polynomial
 from dmaverify.machines.idma.c.chains import ChainReader
 from dmaverify.machines.idma.c.code import File, Part
 from dmaverify.machines.idma.c.descriptors import field_of
 from dmaverify.machines.idma.c.doubts import Doubted
-from dmaverify.machines.idma.c.effects import called_name, is_called, spreads, target_of
+from dmaverify.machines.idma.c.effects import called_name, is_called, macro_at, reaches, spreads, target_of
 from dmaverify.machines.idma.c.in_flight import FlyingDescriptor
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
 from dmaverify.machines.idma.c.pulp import (
@@ -208,8 +209,14 @@ class Launcher(ChainReader):
             return self.doubted(call, "a call through a pointer to a function, which is not read")
         self.foreign = self.foreign or (f"{name}()" if self.told else "")
         self._outside(name)
-        if name in FILLS and values:
-            self.filled(call, values[0], values[-1].number if len(values) == FILLS[name] else None)
+        if self.map is not None and values:
+            plain = name.removeprefix("__builtin_")
+            size = values[-1].number if len(values) == FILLS.get(plain) else None
+            if plain in FILLS:
+                self.lent(call, values[1:-1], PAGE if size is None or polynomial(size) is not None else size)
+                self.filled(call, values[0], size)
+            else:
+                self.lent(call, values)
         return super().called(call, name, arguments)
 
     def _handed(self, argument: Part) -> Value:
@@ -221,6 +228,11 @@ class Launcher(ChainReader):
         if known and place is not None and place.whole.lost:
             self.handed.add(place.whole)
         return value
+
+    def hidden(self, use: Part) -> None:
+        name = macro_at(self.file, use) if self.map is not None or self.chained else None
+        if name is not None and reaches(self.file, name):
+            self.doubts.append(Doubted(use, "a macro that is not read, which may launch"))
 
     def may_wait(self, loop: Part) -> None:
         if self.told:
@@ -289,15 +301,17 @@ class Launcher(ChainReader):
         return Value(0)
 
     def _waited(self, call: Part, name: str, values: list[Value]) -> None:
-        last = len(self.told) - 1
         numbers = [value.number for value in values]
+        numbers += [0] if name == "snrt_dma_wait" else []
+        asked = values[0].launch if values and name in ("snrt_dma_wait", "snrt_dma_wait_channel") else None
         if name in ("snrt_dma_wait_all_channels", "snrt_dma_wait_all_channel") and numbers[:1] != [None] and numbers:
             most = numbers[0] or 0
             channels = list(range(most)) if name.endswith("s") else [most]
         elif name == "snrt_dma_wait_all" and not values:
             channels = [0]
-        elif values and values[0].launch == last and self.told:
-            channels = [self.told[last].channel]
+        elif asked is not None and asked >= 0 and self.told[asked].channel == numbers[-1]:
+            self.settled(asked)
+            return
         else:
             channels = []
             self.foreign = f"{call}, which may wait for some launches," if self.told else self.foreign
