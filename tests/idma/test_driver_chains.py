@@ -310,6 +310,10 @@ POINTERS = "desc_t r[3]; desc_t *p = r; for (int i = 0; i < 3; i++) { *p = (desc
         (f"{ONE} *(volatile uint32_t *)DMA = (uint32_t)(uintptr_t)&a;", "unknown", []),
         (f"{LINKED} desc_t *l[] = {{&r[2], &r[0]}}; l[0]->next = (uint64_t)l[1]; DESC_ADDR = (uint64_t)l[0];",
          "unknown", []),
+        (f"{ONE}{APART} GO(a); while (MARK(a) != END); __atomic_store_n(&DESC_ADDR, (uint64_t)&b, 0);", "unknown", []),
+        (f"{ONE}{APART} GO(a); while (MARK(a) != END); uint64_t at = (uint64_t)&b; memcpy((void *)DMA, &at, 8);",
+         "unknown", []),
+        (f"{ONE} GO(a); helper(DMA + 8);", "proved", ["helper() launches nothing"]),
         (f"{ONE} GO(a); *(volatile uint32_t *)0x60000000 = x;", "proved",
          ["`*(volatile uint32_t *)0x60000000` is no `desc_addr` of the engine"]),
     ],
@@ -321,3 +325,18 @@ def test_what_is_launched_is_what_the_text_left_there(
     assert found.status.value == status, f"{found}"
     own = [one for one in found.conditions if "aligned to" not in one and "`x`" not in one]
     assert status != "proved" or sorted(own) == sorted(conditions)
+
+
+@pytest.mark.parametrize(
+    ("macro", "use"),
+    [
+        ("KICK GO(b);", "KICK"),
+        ("KICK GO(b);", "KICK return 0;"),
+        ("KICK(x) DESC_ADDR = (uint64_t)&b; (void)#x", "KICK(1);"),
+        ("KICK(...) __VA_ARGS__", "KICK(GO(b));"),
+        ("KICK(x) GO(x##b)", "KICK();"),
+    ],
+)
+def test_a_macro_that_is_not_read_may_launch_a_chain(tmp_path: Path, macro: str, use: str) -> None:
+    body = f"{PAIR} b.length = 0; GO(a); while (MARK(a) != END); {use}"
+    assert judged(tmp_path, body, before=f"#define {macro}").status.value in ("unknown", "refuted")

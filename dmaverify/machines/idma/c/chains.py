@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from dmaverify.machines.idma.c.accesses import PAGE, apart
+from dmaverify.machines.idma.c.accesses import PAGE, REGISTER, apart
 from dmaverify.machines.idma.c.aggregates import (
     ArrayType,
     KnownPointer,
@@ -143,6 +143,12 @@ class ChainReader(FlightReader):
         else:
             self.conditions[f"`{access}` is no `desc_addr` of the engine"] = None
         return written if type(written) is Value else unknown("an address")
+
+    def lent(self, call: Part, addresses: Sequence[Value], size: int = REGISTER) -> None:
+        if not self.chained:
+            super().lent(call, addresses, size)
+        elif any(_page(one.number) in [(page, DESC_ADDR) for page in self.engines] for one in addresses if one.number):
+            self.doubted(call, "it may write `desc_addr`, which launches")
 
     def _may_be_address(self, step: int, written: Value) -> bool:
         """Whether what is stored may be where a descriptor of the function lies, in a way that is not followed."""

@@ -209,7 +209,9 @@ class Launcher(ChainReader):
             return self.doubted(call, "a call through a pointer to a function, which is not read")
         self.foreign = self.foreign or (f"{name}()" if self.told else "")
         self._outside(name)
-        if self.map is not None and values:
+        if self.chained:
+            self.lent(call, values)
+        elif self.map is not None and values:
             plain = name.removeprefix("__builtin_")
             size = values[-1].number if len(values) == FILLS.get(plain) else None
             if plain in FILLS:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.accesses import RegisterReader
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.effects import SETS, becomes, called_name, deep, jumps, macro_at
@@ -42,10 +41,8 @@ class PollReader(RegisterReader):
         if found.launch is not None:
             self.settled(found.launch)
         else:
-            self.conditions[f"`{condition}` ends only where the engine has nothing left to do"] = None
-            own = registers.STREAMS
-            engine = {one.channel for one in self.told if one.channel // own == found.channel // own}
-            self.partly += [(len(self.told), channel) for channel in sorted(engine)]
+            self.conditions[f"`{condition}` ends only where its channel has nothing left to do"] = None
+            self.partly.append((len(self.told), found.channel))
         return True
 
     def _channel_of(self, found: CompletedLaunches) -> int:
