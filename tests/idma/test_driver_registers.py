@@ -311,3 +311,19 @@ def test_a_register_of_64_bits_is_written_as_a_whole(body: str, found: list[tupl
     told = [(one.descriptor.request.dst, one.descriptor.request.length) for one in entry.told]
     assert bool(entry.doubts) == (found is None)
     assert found is None or told == found
+
+
+CALL = "snrt_dma_start_1d((void *){}, (void *)0x40000, 64);"
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (f"int main(void) {{ {SET} (void)R(0x44); {CALL.format('0x20000')} }}", "unknown"),
+        (f"int main(void) {{ {CALL.format('0x20000')} {SET} (void)R(0x44); }}", "unknown"),
+        (f"{GOOD}void f(void) {{ {CALL.format('0x20000')} }}", "unknown"),
+        (f"void f(void) {{ {CALL.format('0x20000')} }}", "proved"),
+    ],
+)
+def test_calls_and_registers_are_not_one_engine(tmp_path: Path, text: str, status: str) -> None:
+    assert judged(tmp_path, text).status.value == status

@@ -28,6 +28,8 @@ PAGE, REGISTER = 0x1000, 4
 FILLS = {"memset": 3, "bzero": 2, "memcpy": 3, "memmove": 3}
 """Functions of C that write memory from their first argument on, as many bytes as the last of so many says."""
 
+BESIDE = "launches by calls and by registers: whether they are of one engine, in order, is not known"
+
 
 class RegisterReader(PointerRunner):
     """Follows accesses to registers; what a launch becomes is `added`."""
@@ -40,6 +42,7 @@ class RegisterReader(PointerRunner):
     entry: str = ""  # the function that begins
     sole: bool = False  # one function, `main`, is all that runs
     ever: frozenset[tuple[int, int]] = frozenset()  # (page, register) that functions of the file write, some time
+    by_call: bool  # a function of a runtime launched something
     first_page: int | None = None  # of the engine that is met first in the file
     wrote: set[tuple[int, int]]  # that the runs so far wrote
     smeared: list[tuple[int, int | None, Part]]  # first byte, bytes: memory that is written in one go
@@ -171,8 +174,8 @@ class RegisterReader(PointerRunner):
         page, call = self.pages[base], self._smears(base)
         if call is not None:
             return self.doubted(access, f"`{call}` may write its registers")
-        if self.blurred:
-            return self.doubted(access, self.blurred)
+        if self.blurred or self.by_call:
+            return self.doubted(access, self.blurred or BESIDE)
         if len(self.pages) > 1 and any(polynomial(base) is not None for base in self.pages):
             return self.doubted(access, "two addresses of registers may be the same")
         numbers = {}

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from dmaverify.machines.idma import registers
-from dmaverify.machines.idma.c.accesses import FILLS, PAGE
+from dmaverify.machines.idma.c.accesses import BESIDE, FILLS, PAGE
 from dmaverify.machines.idma.c.aggregates import KnownPointer, MemoryObject, WholeObject
 from dmaverify.machines.idma.c.arguments import polynomial
 from dmaverify.machines.idma.c.chains import ChainReader
@@ -169,6 +169,7 @@ class Launcher(ChainReader):
         self.facts: list[Derived] = []
         self.counters: list[list[int]] = []  # of the PULP runtime: the channels of their transfers
         self.blurred = ""
+        self.by_call = False
         self.smeared = []
 
     # ------------------------------------------------------------ calls
@@ -323,6 +324,9 @@ class Launcher(ChainReader):
         wanted = 3 + 3 * kind.dims + kind.channel
         if len(values) != wanted:
             return self.doubted(call, f"it has {len(values)} arguments, not {wanted}")
+        if self.map is not None and (self.wrote or self.ever):
+            return self.doubted(call, BESIDE)
+        self.by_call = True
         channel = values.pop() if kind.channel else Value(0)
         if channel.number is None or not 0 <= channel.number < MOST_CHANNELS:
             return self.doubted(call, f"channel: {channel.why or channel.number}")
