@@ -340,3 +340,14 @@ def test_what_is_launched_is_what_the_text_left_there(
 def test_a_macro_that_is_not_read_may_launch_a_chain(tmp_path: Path, macro: str, use: str) -> None:
     body = f"{PAIR} b.length = 0; GO(a); while (MARK(a) != END); {use}"
     assert judged(tmp_path, body, before=f"#define {macro}").status.value in ("unknown", "refuted")
+
+
+def test_a_descriptor_that_is_set_and_launched_in_no_order_is_told(tmp_path: Path) -> None:
+    before = """static int set(desc_t *d) { d->length = 0; return 0; }
+static int go(desc_t *d) { DESC_ADDR = (uint64_t)d; return 0; }
+static void both(int a, int b) { }
+"""
+    assert [
+        judged(tmp_path, f"{ONE} {body}", before=before).status.value
+        for body in ("both(go(&a), set(&a));", "both(go(&a), 0);", "go(&a), set(&a);")
+    ] == ["unknown", "proved", "unknown"]

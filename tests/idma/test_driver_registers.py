@@ -327,3 +327,37 @@ CALL = "snrt_dma_start_1d((void *){}, (void *)0x40000, 64);"
 )
 def test_calls_and_registers_are_not_one_engine(tmp_path: Path, text: str, status: str) -> None:
     assert judged(tmp_path, text).status.value == status
+
+
+SETTERS = """static uint32_t rd(void) { return R(0x44); }
+static uint32_t len(uint32_t n) { R(0xD8) = n; return n; }
+static void both(uint32_t a, uint32_t b) { }
+static uint32_t w[4];
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "status"),
+    [
+        ("both(len(32), rd());", "unknown"),
+        ("both(len(8), len(16)); rd();", "unknown"),
+        ("uint32_t x = rd() + len(8);", "unknown"),
+        ("uint32_t x[] = {[1] = rd(), [0] = len(8)};", "unknown"),
+        ("uint32_t i = 4; both(i++, len(i)); rd();", "unknown"),
+        ("*(len(8), &w[0]) = rd();", "unknown"),
+        ("w[len(3)] += rd();", "unknown"),
+        ("if (rd() > len(9)) { }", "unknown"),
+        # C says what is first
+        ("uint32_t x = (len(8), rd());", "proved"),
+        ("uint32_t x = len(8) && rd();", "proved"),
+        ("uint32_t x = len(8) ? rd() : 0;", "proved"),
+        ("uint32_t a = len(8), b = rd();", "proved"),
+        ("both(len(8), 3); rd();", "proved"),
+        ("w[3] = rd();", "proved"),
+        ("uint32_t n = 0, id[2]; id[n++] = rd(); len(n * 4); id[n++] = rd();", "proved"),
+    ],
+)
+def test_an_order_that_c_leaves_open_leaves_registers_open(tmp_path: Path, statement: str, status: str) -> None:
+    helpers = "".join(f"{one}\n" for one in SETTERS.splitlines() if (name := one.split("(")[0].split()[-1]) in statement
+                      or name == "w[4];")  # fmt: skip
+    assert judged(tmp_path, f"{helpers}int main(void) {{ {SET} {statement} }}").status.value == status

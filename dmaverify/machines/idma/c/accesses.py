@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma import registers
-from dmaverify.machines.idma.c.aggregates import KnownPointer, WholeObject
+from dmaverify.machines.idma.c.aggregates import KnownPointer, MemoryObject, StructType, WholeObject
 from dmaverify.machines.idma.c.arguments import Misaligned, polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.doubts import Doubted
@@ -42,6 +42,7 @@ class RegisterReader(PointerRunner):
     entry: str = ""  # the function that begins
     sole: bool = False  # one function, `main`, is all that runs
     ever: frozenset[tuple[int, int]] = frozenset()  # (page, register) that functions of the file write, some time
+    bank: MemoryObject | None = None  # stands for all registers where C leaves an order open
     by_call: bool  # a function of a runtime launched something
     first_page: int | None = None  # of the engine that is met first in the file
     wrote: set[tuple[int, int]]  # that the runs so far wrote
@@ -83,10 +84,12 @@ class RegisterReader(PointerRunner):
             return super().accessed(access, address, written)
         if written is not None:
             self.stored = access
+            self.in_order(access)
             self.wrote.add((page if polynomial(page) is None else -1, register))
             self.pages.setdefault(page, {})[register] = converted(written, UINT)
         elif page in self.pages:
             if _launching(register):
+                self.in_order(access)
                 return self._read(access, page, register)
             if register % REGISTER == 0 and (report := self._reported(page, register)):
                 return Value(None, UINT, f"`{access}` is what the engine says of itself", report=report)
@@ -97,6 +100,18 @@ class RegisterReader(PointerRunner):
             if launching or volatile:
                 self.conditions[f"`{access}` is no read of `next_id`"] = None
         return super().accessed(access, address, written)
+
+    def in_order(self, access: Part) -> None:
+        """Something is done that others of its kind must not be done before, or behind."""
+        if self.bank is None:
+            self.bank = MemoryObject("the registers", StructType("the registers", ()), access, 0)
+        self.log.append((self.bank, True))
+
+    def lose(self, whole: MemoryObject, why: str) -> None:
+        if whole is not self.bank:
+            super().lose(whole, why)
+        else:
+            self.blurred = self.blurred or why
 
     def _is_wide(self, register: int) -> bool:
         """Whether a register is the lower half of a value of 64 bits."""

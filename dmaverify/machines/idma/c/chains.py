@@ -171,6 +171,7 @@ class ChainReader(FlightReader):
         if self.since is not None:
             raise Stuck("chains that a loop launches")
         channel = self.engines.setdefault(page, len(self.engines))
+        self.in_order(access)
         own: list[tuple[FlyingDescriptor, DescriptorWords]] = []
         again: set[int] = set()
         at = head
@@ -237,6 +238,7 @@ class ChainReader(FlightReader):
                     self.doubted(access, f"what `{whole.name}` holds is not followed: {whole.lost or 'it is written'}")
                 return None
             self.ready(whole)
+            self.log.append((whole, False))
             whole.used = True
             if spot is None or at.place.path is None:
                 self.doubted(access, at.place.why or f"how `{whole.name}` lies in memory is not known")

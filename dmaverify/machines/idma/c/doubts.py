@@ -66,6 +66,8 @@ class Doubter(Declarer):
         for part in parts if met or launched else ():
             if part is not None:
                 self.forgotten(part, "an order that C leaves open")
+                if met:
+                    self.disturbed(part)
         return met or bool(launched)
 
     # ------------------------------------------------------------ what is not known to run

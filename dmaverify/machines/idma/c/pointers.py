@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dmaverify.machines.idma.c.aggregates import ArrayType, KnownPointer, ObjectPlace, Shape, WholeObject
 from dmaverify.machines.idma.c.code import Part
-from dmaverify.machines.idma.c.effects import target_of
+from dmaverify.machines.idma.c.effects import DOES, deep, target_of, variable
 from dmaverify.machines.idma.c.numbers import COMPARED, CType, Value, binary, unknown
 from dmaverify.machines.idma.c.run import Runner
 from dmaverify.values import replace
@@ -93,7 +93,7 @@ class PointerRunner(Runner):
         held = self.lookup(left) if left is not None and left.type == "identifier" else None
         place, sign = _own(held), op.type if op is not None else ""
         if left is None or held is None or place is None or sign not in ("+=", "-="):
-            return super()._assignment_expression(part)
+            return self._assigned(part, left)
         by = self.value(part.field("right"))
         now = self.lookup(left)
         if now is not held:
@@ -101,6 +101,21 @@ class PointerRunner(Runner):
         new = _at(held, place.moved(by if sign == "+=" else _negative(by), f"{part}"))
         self.assign(str(left), new)
         return new
+
+    def _reaches_out(self, side: Part) -> bool:
+        """Whether an expression may do more than to set variables by their names."""
+        parts = [one for one in deep(self.file, side) if one.type in DOES]
+        return any(one.type == "call_expression" or not variable(self.file, one) for one in parts)
+
+    def _assigned(self, part: Part, left: Part | None) -> Value:
+        """An assignment, of which C may do either side first."""
+        right, before = part.field("right"), len(self.log)
+        found = super()._assignment_expression(part)
+        if left is None or right is None or len(self.log) - before < 2:
+            return found
+        if self._reaches_out(left) and self._reaches_out(right):
+            self.unread(part, "an order that C leaves open")
+        return found
 
 
 def _own(value: Value | None) -> ObjectPlace | None:
