@@ -52,15 +52,13 @@ def in_flight(
 def left_over(run: FunctionLaunches) -> list[int]:
     """The launches that nobody has waited for where the function ends."""
 
-    def waited(number: int) -> bool:
-        channel = run.told[number].channel
-        return (
-            any(before > number for before in run.waits)
-            or any(before > number and of == channel for before, of in run.partly)
-            or any(last >= number and run.told[last].channel == channel for _, last in run.until)
-        )
-
-    return [number for number in range(len(run.told)) if not waited(number)]
+    behind = {one.channel: max((0, *run.waits)) for one in run.told}  # launches before this one are waited for
+    for before, channel in run.partly:
+        behind[channel] = max(behind.get(channel, 0), before)
+    for _, last in run.until:
+        channel = run.told[last].channel
+        behind[channel] = max(behind[channel], last + 1)
+    return [number for number, one in enumerate(run.told) if number >= behind[one.channel]]
 
 
 def _meet(
