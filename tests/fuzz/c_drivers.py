@@ -228,6 +228,9 @@ class Drawn:
             rng.choice(("GO(changed[1].to, 9);", *[f"GO({row}[3], {one}.tag);"] * 9)),
             f"GO(mixed({one}, &jobs[3]).many, 2);",
             "for (int i = 0; i < 4; i++) { const job *q = &jobs[i]; GO(q->to, q->many); }",
+            f"for (const int16_t *q = {row}, *e = q + 4; q != e; ++q) GO(*q, e - q);",
+            f"{{ const int16_t *q = {row} + 3; q -= {rng.randrange(5)}; GO(*q--, q < {row} ? 5 : 6); }}",
+            "{ const job *q = 1 + jobs; GO((q + 1)->to, (++q)->many); GO(q++->tag, q[-1].many); }",
             f"switch (2) {{ case 1: ; int16_t {row if row.isalnum() else 'steps'}[4]; default: GO(3, 4); }}",
         ]  # fmt: skip
         if jobs_:
@@ -244,6 +247,15 @@ class Drawn:
                     f"{{ uint8_t *q = (uint8_t *)&{to}; q[0] ^= 1; }}", f"*REF({to}.to) = 6;",
                     f"{{ job *q = flag() ? &{to} : NULL; if (q) q->many = 8; }}", f"(&{to})->to += 3;",
                 ]  # fmt: skip
+        arrays = [name.partition("[")[0] for name in jobs_ if name.endswith("]")]
+        if arrays and rng.random() < 0.3:
+            to = rng.choice(arrays)
+            out = [
+                f"for (job *q = {to}; q < {to} + 3; q++) q->to ^= {number};", f"({to} + 1)->many = {number};",
+                f"{{ job *q = {to} + 2; *q-- = jobs[2]; q->tag++; GO(q[1].to, q - {to}); }}",
+                f"{{ job *q = {to}; if (flag()) q++; q->to = 3; }}", f"bump({to} + {rng.randrange(3)}, {number});",
+                f"{{ job *q = {to} + 3; while (q-- > {to}) GO(q->to, q->many); }}",
+            ]  # fmt: skip
         if rows and (not jobs_ or rng.random() < 0.4):
             to = rng.choice(rows)
             out = [
@@ -252,6 +264,8 @@ class Drawn:
                 f"fill({to} + 0, 9);", f"poke({to}, 2);", f"SET({to}[1], {number});", f"DEC(FIRST({to}));",
                 f"*({to} + 1) = 7;", f"if (flag()) fill({to}, 2);", f"{to}[{rng.choice('01234')}] = 8;",
                 f"{{ int16_t *q = {to}; q += 1; *q = 5; }}",
+                f"{{ int16_t *q = &{to}[1]; *q++ = {number}; *++q -= 2; q[-2] = *q--; GO(q - {to}, *(q + 1)); }}",
+                f"for (int16_t *q = {to} + 4; q > {to}; ) *--q += {number};",
                 f"{{ int16_t *q = {to}; if (flag()) q = 0; if (q) q[1] = 6; }}",
                 f"GO({to}[0]++, {to}[1]);", f"if (flag()) SET({to}[3], 9); {to}[3] = {number};",
             ]  # fmt: skip

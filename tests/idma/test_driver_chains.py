@@ -281,3 +281,73 @@ def test_drawn_drivers_are_judged_as_their_chains_run(tmp_path: Path, count: int
         assert found.status.value == ("refuted" if wrong else "proved"), body
         seen.add(wrong)
     assert seen == {True, False}
+
+
+HANDED = "`a` is launched as it was when its address was given away"
+POINTERS = "desc_t r[3]; desc_t *p = r; for (int i = 0; i < 3; i++) { *p = (desc_t){64, 10, END, i << 12, "
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "conditions"),
+    [
+        # what is given to a function of another file is as it was there, unless this one writes it
+        (f"{ONE} flush(&a); GO(a);", "proved", [HANDED, "flush() launches nothing"]),
+        (f"{ONE} flush((void *)&a); GO(a);", "proved", [HANDED, "flush() launches nothing"]),
+        (f"{ONE} flush(&a); flush(&a); GO(a);", "proved", [HANDED, "flush() launches nothing"]),
+        (f"{ONE} flush(&a); a.length = 0; GO(a);", "unknown", []),
+        (f"{ONE} flush(&a); *(uint32_t *)&a = 0; GO(a);", "unknown", []),
+        (f"{ONE} uint8_t *w = (uint8_t *)&a; w[0] = 0; GO(a);", "unknown", []),
+        (f"{ONE} uint64_t at = (uint64_t)&a; at += 16; *(uint64_t *)at = 0x2020; GO(a);", "unknown", []),
+        # pointers that move are followed
+        (POINTERS + "0x8000 + (i << 8)}; if (i) p[-1].next = (uint64_t)p; p++; } GO(r[0]);", "proved", []),
+        (POINTERS + "(i << 12) + 0x1000}; if (i) p[-1].next = (uint64_t)p; p++; } GO(*r);", "refuted", []),
+        (f"{LINKED} for (desc_t *d = r; d != r + 2; ++d) d->next = (uint64_t)(d + 1); DESC_ADDR = (uint64_t)r;",
+         "proved", []),
+        # an address that is not followed may be launched
+        (f"{ONE} *(desc_t *volatile *)DMA = &a;", "unknown", []),
+        (f"{ONE} void *volatile *at = (void *volatile *)DMA; *at = &a;", "unknown", []),
+        (f"{ONE} uint64_t at = (uint64_t)&a; at += 32; at -= 32; DESC_ADDR = at;", "unknown", []),
+        (f"{ONE} *(volatile uint32_t *)DMA = (uint32_t)(uintptr_t)&a;", "unknown", []),
+        (f"{LINKED} desc_t *l[] = {{&r[2], &r[0]}}; l[0]->next = (uint64_t)l[1]; DESC_ADDR = (uint64_t)l[0];",
+         "unknown", []),
+        (f"{ONE}{APART} GO(a); while (MARK(a) != END); __atomic_store_n(&DESC_ADDR, (uint64_t)&b, 0);", "unknown", []),
+        (f"{ONE}{APART} GO(a); while (MARK(a) != END); uint64_t at = (uint64_t)&b; memcpy((void *)DMA, &at, 8);",
+         "unknown", []),
+        (f"{ONE} GO(a); helper(DMA + 8);", "proved", ["helper() launches nothing"]),
+        (f"{ONE} GO(a); *(volatile uint32_t *)0x60000000 = x;", "proved",
+         ["`*(volatile uint32_t *)0x60000000` is no `desc_addr` of the engine"]),
+    ],
+)  # fmt: skip
+def test_what_is_launched_is_what_the_text_left_there(
+    tmp_path: Path, body: str, status: str, conditions: list[str]
+) -> None:
+    found = judged(tmp_path, body)
+    assert found.status.value == status, f"{found}"
+    own = [one for one in found.conditions if "aligned to" not in one and "`x`" not in one]
+    assert status != "proved" or sorted(own) == sorted(conditions)
+
+
+@pytest.mark.parametrize(
+    ("macro", "use"),
+    [
+        ("KICK GO(b);", "KICK"),
+        ("KICK GO(b);", "KICK return 0;"),
+        ("KICK(x) DESC_ADDR = (uint64_t)&b; (void)#x", "KICK(1);"),
+        ("KICK(...) __VA_ARGS__", "KICK(GO(b));"),
+        ("KICK(x) GO(x##b)", "KICK();"),
+    ],
+)
+def test_a_macro_that_is_not_read_may_launch_a_chain(tmp_path: Path, macro: str, use: str) -> None:
+    body = f"{PAIR} b.length = 0; GO(a); while (MARK(a) != END); {use}"
+    assert judged(tmp_path, body, before=f"#define {macro}").status.value in ("unknown", "refuted")
+
+
+def test_a_descriptor_that_is_set_and_launched_in_no_order_is_told(tmp_path: Path) -> None:
+    before = """static int set(desc_t *d) { d->length = 0; return 0; }
+static int go(desc_t *d) { DESC_ADDR = (uint64_t)d; return 0; }
+static void both(int a, int b) { }
+"""
+    assert [
+        judged(tmp_path, f"{ONE} {body}", before=before).status.value
+        for body in ("both(go(&a), set(&a));", "both(go(&a), 0);", "go(&a), set(&a);")
+    ] == ["unknown", "proved", "unknown"]

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from dmaverify.errors import Source
+from dmaverify.machines.idma.c.driver import read_driver
 from dmaverify.machines.idma.check import verdict_of_file
 from dmaverify.verdict import Verdict
 
@@ -126,3 +128,236 @@ def test_memory_that_is_filled_may_be_registers(
     verdict = judged(tmp_path, f"char local[64];\nvoid f(int n, void *p) {{ {SET} {between} (void)R(0x44); }}")
     assert verdict.status.value == status
     assert list(verdict.conditions) == conditions
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("volatile uint32_t *go = &R(0x44); (void)*go;", "proved"),
+        ("R(0xD8) = 0; volatile uint32_t *go = &R(0x44); (void)*go;", "refuted"),
+        ("volatile uint32_t *at = &R(0xD8); *at = 0; (void)R(0x44);", "refuted"),
+        ("volatile uint32_t *at = &(*(volatile uint32_t *)(BASE + 0xD0)); at[2] = 0; (void)R(0x44);", "refuted"),
+        ("volatile uint32_t *const at = &((volatile uint32_t *)BASE)[52]; at[2] = 0; (void)R(0x44);", "refuted"),
+    ],
+)
+def test_the_address_of_a_register_is_where_it_lies(tmp_path: Path, body: str, status: str) -> None:
+    assert judged(tmp_path, f"{GOOD}void f(void) {{ {SET} {body} }}").status.value == status
+
+
+ASKS = {
+    "done(": "static bool done(uint32_t id) { return R(0x84) >= id; }",
+    "busy(": "static int busy(void) { return R(4) != 0; }",
+    "last(": "static uint32_t last(void) { return R(0x84); }",
+}
+READS_IT = "R(0xD0) = 0x40000; R(0xD4) = 0x20000; return R(0x44);"
+BELOW = "ids of launches are below 2^31 where `{}` compares them"
+IDLE = "`{}` ends only where its channel has nothing left to do"
+
+
+def waited(tmp_path: Path, wait: str, function: str = "int main(void)") -> Verdict:
+    """A launch, what waits for it, and a launch that reads what it wrote."""
+    asks = "\n".join(["#include <stdbool.h>", *(text for name, text in ASKS.items() if name in wait), ""])
+    return judged(tmp_path, f"{asks}{function} {{ {SET} uint32_t id = R(0x44); {wait} {READS_IT} }}")
+
+
+@pytest.mark.parametrize(
+    ("wait", "condition"),
+    [
+        ("while (R(0x84) < id);", BELOW.format("(R(0x84) < id)")),
+        ("while (id > R(0x84)) { }", BELOW.format("(id > R(0x84))")),
+        ("do ; while (!(R(0x84) >= id));", BELOW.format("(!(R(0x84) >= id))")),
+        ("while (!done(id));", BELOW.format("(!done(id))")),
+        ('while (done(id) == false) asm volatile("nop");', BELOW.format("(done(id) == false)")),
+        ("for (; last() < id; ) ;", BELOW.format("last() < id")),
+        # ids may pass 0
+        ("while (R(0x84) != id);", ""),
+        ("while (id - last());", ""),
+        ("while ((R(0x84) == id) == 0);", ""),
+        ("while ((int32_t)(R(0x84) - id) < 0);", ""),
+        ("while ((int32_t)(id - R(0x84)) > 0);", ""),
+        # flags
+        ("while (R(4));", IDLE.format("(R(4))")),
+        ("while ((R(4) & 0x3FF) != 0);", IDLE.format("((R(4) & 0x3FF) != 0)")),
+        ("while (busy());", IDLE.format("(busy())")),
+        ("do { } while (!(R(4) == 0));", IDLE.format("(!(R(4) == 0))")),
+    ],
+)
+def test_a_loop_over_what_the_engine_reports_waits(tmp_path: Path, wait: str, condition: str) -> None:
+    alone, called = waited(tmp_path, wait), waited(tmp_path, wait, "uint32_t f(void)")
+    assert (alone.status.value, called.status.value) == ("proved", "proved"), f"{called}"
+    assert list(called.conditions) == [*filter(None, [condition])]
+    assert list(alone.conditions) == [one for one in [condition] if "nothing left" in one]  # ids begin at 2
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "", "if (R(0x84) < id) ;", "while (R(0x84) > id);", "while (R(0x84) == id);", "while (done(id));",
+        "while (!id);", "while (R(0x84) <= id - 1);", "while (R(0x88) < id);", "while (R(0x84) < 1);",
+        "while (R(0x84) * 2 < id);",
+        # what a narrower type leaves of an id
+        "while (R(0x84) < (uint8_t)id);", "while ((uint8_t)R(0x84) < id);", "uint16_t k = id; while (R(0x84) < k);",
+        "bool k = id; while (R(0x84) != k);", "while ((R(0x84) & 0xFF) != (id & 0xFF));",
+        # differences without a sign, of more bits than ids have, or of fewer
+        "while (R(0x84) - id < 0);", "while ((int64_t)(R(0x84) - id) < 0);", "while ((int16_t)(R(0x84) - id) < 0);",
+        "while ((int32_t)(R(0x84) - id) > 0);",
+        # operators that leave nothing of it
+        "while (R(0x84) < -id);", "while (R(0x84) < !id);", "while ((R(0x84) < id) && 0);", "while (R(0x84) ? 0 : id);",
+        "int n = 9; while (R(0x84) < id && n--);", "while ((R(0x84) < id) - 1);", "while (R(0x84) < id) break;",
+        "while (R(8));", "while (R(4) & 1);", "while (R(4) == 0x3FF);", "while (R(4) > 1);", "while (!R(4));",
+        "while (~R(4));",
+        "while (-R(4));", "while (R(4) << 30);", "while ((uint8_t)R(4));", "while (busy() == 0);",
+        "while (R(0x84) < R(0x44));",
+    ],
+)  # fmt: skip
+def test_a_loop_that_may_end_before_the_launch_does_not_wait(tmp_path: Path, wait: str) -> None:
+    assert waited(tmp_path, wait).status.value in ("unknown", "refuted")
+
+
+def test_a_wait_for_an_earlier_launch_leaves_the_later_one(tmp_path: Path) -> None:
+    text = "int main(void) {{ {set} uint32_t a = R(0x44); R(0xD0) = 0x50000; uint32_t b = R(0x44); {wait} {read} }}"
+    found = [
+        judged(tmp_path, text.format(set=SET, wait=f"while (R(0x84) != {who});", read=READS_IT.replace("0x20000", at)))
+        for who in "ab" for at in ("0x20000", "0x50000")
+    ]  # fmt: skip
+    assert [one.status.value for one in found] == ["proved", "refuted", "proved", "proved"]
+
+
+OTHER = "#define O(o) (*(volatile uint32_t *)(0x50000000u + (o)))\n"
+ON_OTHER = "O(0) = 0; O(0xD0) = {}; O(0xD4) = {}; O(0xD8) = 64; (void)O(0x44);"
+
+
+@pytest.mark.parametrize(
+    ("to", "from_", "status"),
+    [("0x20000", "0x70000", "refuted"), ("0x30000", "0x70000", "refuted"), ("0x60000", "0x20000", "refuted"),
+     ("0x60000", "0x70000", "proved")],
+)  # fmt: skip
+def test_engines_at_two_addresses_are_not_ordered(tmp_path: Path, to: str, from_: str, status: str) -> None:
+    there = ON_OTHER.format(to, from_)
+    together = judged(tmp_path, f"{OTHER}int main(void) {{ {SET} (void)R(0x44); {there} }}")
+    assert together.status.value == status
+    assert not any("channel" in finding.message for finding in together.findings)
+    apart = judged(tmp_path, f"{OTHER}{GOOD}void other(void) {{ {there} }}")
+    assert any("other() begins" in one for one in apart.conditions) == (status == "refuted")
+
+
+def test_the_other_engine_is_not_waited_for(tmp_path: Path) -> None:
+    there = ON_OTHER.format("0x20000", "0x70000")
+    text = f"{OTHER}int main(void) {{{{ {SET} uint32_t id = R(0x44); while ({{}}(0x84) != id); {there} }}}}"
+    assert [judged(tmp_path, text.format(which)).status.value for which in "RO"] == ["proved", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("macro", "use"),
+    [
+        ("NEXT (void)R(0x44);", "NEXT"),
+        ("NEXT (void)R(0x44);", "NEXT return;"),
+        ("NEXT (void)R(0x44);", "if (1) { NEXT }"),
+        ("NEXT(n) R(0x4##n)", "NEXT(4);"),
+        ("NEXT(n) R(0x4##n)", "int id = NEXT(4) + 1;"),
+        ("NEXT(n) R(0x4##n)", "if (flag()) (void)NEXT(4);"),
+        ("NEXT(...) (void)R(0x44)", "NEXT(1, 2);"),
+        ("NEXT(...) __VA_ARGS__", "NEXT(R(0x44));"),
+        ("NEXT(n) (void)sizeof(#n), n", "NEXT(R(0x44));"),
+    ],
+)
+def test_a_macro_that_is_not_read_may_launch(tmp_path: Path, macro: str, use: str) -> None:
+    text = f"#define {macro}\nvoid f(void) {{ {SET} (void)R(0x44); R(0xD8) = 0; {use} }}"
+    assert judged(tmp_path, text).status.value == "unknown"
+
+
+def test_a_macro_that_reads_no_register_launches_nothing(tmp_path: Path) -> None:
+    note = "#define NOTE(f, ...) printf(f, #__VA_ARGS__, ##__VA_ARGS__)\n"
+    text = f"void f(int n) {{ {SET} NOTE(0, n, 3); (void)R(0x44); }}"
+    assert judged(tmp_path, note + text).status.value == "proved"
+
+
+@pytest.mark.parametrize(
+    ("call", "status"),
+    [
+        ("memcpy(&v, (void *)(BASE + 0x44), 4);", "unknown"),
+        ("memcpy(&v, (void *)(BASE + 0x40), 8);", "unknown"),
+        ("memcpy(&v, (void *)(BASE + 0x40), 4);", "proved"),
+        ("__builtin_memmove(&v, (void *)BASE, n);", "unknown"),
+        ("v = __atomic_load_n(&R(0x44), 0);", "unknown"),
+        ("v = __atomic_load_n(&R(0x84), 0);", "proved"),
+        ("helper(BASE);", "proved"),
+    ],
+)
+def test_the_address_of_next_id_that_others_are_given_may_launch(tmp_path: Path, call: str, status: str) -> None:
+    assert judged(tmp_path, f"void f(int n) {{ uint32_t v; {SET} (void)R(0x44); {call} }}").status.value == status
+
+
+WIDE = "#define W(o) (*(volatile uint64_t *)(uintptr_t)(BASE + (o)))\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("W(0xD0) = 0x120000; W(0xD8) = 0x30000; W(0xE0) = 64; (void)R(0x44);", [(0x120000, 64)]),
+        (
+            "W(0xD0) = 1ull << 40 | 32; W(0xD8) = 0x30000; W(0xE0) = 64; (void)R(0x44); R(0xD4) = 0; (void)R(0x44);",
+            [((1 << 40) + 32, 64), (32, 64)],
+        ),
+        ("W(0xD0) = (int32_t)0x80000000; W(0xD8) = 0; W(0xE0) = 8; (void)R(0x44);", [(0xFFFFFFFF80000000, 8)]),
+        ("W(0xD0) = 32; W(0xD8) = 0; W(0xE0) = 8; W(0xD4) = 3; (void)R(0x44);", None),
+        ("W(0xD0) = 32; W(0xD8) = 0; W(0xE0) = 8; W(0) = 3; (void)R(0x44);", None),
+        ("W(0xD0) = 32; W(0xD8) = 0; W(0xE0) = 8; (void)W(0x40);", None),
+    ],
+)
+def test_a_register_of_64_bits_is_written_as_a_whole(body: str, found: list[tuple[int, int]] | None) -> None:
+    text = f"{HEAD}{WIDE}int main(void) {{ R(0) = 0; {body} }}"
+    (entry,) = read_driver(Source("d.c", text), {}, "reg64_1d").entries
+    told = [(one.descriptor.request.dst, one.descriptor.request.length) for one in entry.told]
+    assert bool(entry.doubts) == (found is None)
+    assert found is None or told == found
+
+
+CALL = "snrt_dma_start_1d((void *){}, (void *)0x40000, 64);"
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (f"int main(void) {{ {SET} (void)R(0x44); {CALL.format('0x20000')} }}", "unknown"),
+        (f"int main(void) {{ {CALL.format('0x20000')} {SET} (void)R(0x44); }}", "unknown"),
+        (f"{GOOD}void f(void) {{ {CALL.format('0x20000')} }}", "unknown"),
+        (f"void f(void) {{ {CALL.format('0x20000')} }}", "proved"),
+    ],
+)
+def test_calls_and_registers_are_not_one_engine(tmp_path: Path, text: str, status: str) -> None:
+    assert judged(tmp_path, text).status.value == status
+
+
+SETTERS = """static uint32_t rd(void) { return R(0x44); }
+static uint32_t len(uint32_t n) { R(0xD8) = n; return n; }
+static void both(uint32_t a, uint32_t b) { }
+static uint32_t w[4];
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "status"),
+    [
+        ("both(len(32), rd());", "unknown"),
+        ("both(len(8), len(16)); rd();", "unknown"),
+        ("uint32_t x = rd() + len(8);", "unknown"),
+        ("uint32_t x[] = {[1] = rd(), [0] = len(8)};", "unknown"),
+        ("uint32_t i = 4; both(i++, len(i)); rd();", "unknown"),
+        ("*(len(8), &w[0]) = rd();", "unknown"),
+        ("w[len(3)] += rd();", "unknown"),
+        ("if (rd() > len(9)) { }", "unknown"),
+        # C says what is first
+        ("uint32_t x = (len(8), rd());", "proved"),
+        ("uint32_t x = len(8) && rd();", "proved"),
+        ("uint32_t x = len(8) ? rd() : 0;", "proved"),
+        ("uint32_t a = len(8), b = rd();", "proved"),
+        ("both(len(8), 3); rd();", "proved"),
+        ("w[3] = rd();", "proved"),
+        ("uint32_t n = 0, id[2]; id[n++] = rd(); len(n * 4); id[n++] = rd();", "proved"),
+    ],
+)
+def test_an_order_that_c_leaves_open_leaves_registers_open(tmp_path: Path, statement: str, status: str) -> None:
+    helpers = "".join(f"{one}\n" for one in SETTERS.splitlines() if (name := one.split("(")[0].split()[-1]) in statement
+                      or name == "w[4];")  # fmt: skip
+    assert judged(tmp_path, f"{helpers}int main(void) {{ {SET} {statement} }}").status.value == status

@@ -297,6 +297,78 @@ def test_what_other_files_define_launches_nothing_on_a_condition(
     assert (verdict.status, list(verdict.conditions)) == (Status.PROVED, conditions)
 
 
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("dmsrc %0, %1", Status.UNKNOWN),
+        ("dmcpyi %0, %1, 0", Status.UNKNOWN),
+        (".word (0b0101011 << 0)", Status.UNKNOWN),
+        (".insn r 0x2b, 0, 2, %0, %1, x0", Status.UNKNOWN),
+        ("csrr %0, mcycle", Status.PROVED),
+        ("admcpy %0", Status.PROVED),
+    ],
+)
+def test_assembly_that_names_an_instruction_of_the_engine_is_told(tmp_path: Path, text: str, status: Status) -> None:
+    (tmp_path / "d.c").write_text(f'void f(int x) {{ {FIRST} asm volatile("{text}" : "=r"(x) : "r"(x)); }}\n')
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert verdict is not None
+    assert verdict.status is status
+    assert status is not Status.PROVED or verdict.conditions == ("assembly launches nothing",)
+
+
+TWICE = (
+    "{kind} id = snrt_dma_start_1d((void *)0x1000, (void *)0x2000, 64); {wait} "
+    "snrt_dma_start_1d((void *)0x3000, (void *)0x1000, 64);"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wait", "status"),
+    [
+        ("uint32_t", "snrt_dma_wait(id);", "proved"),
+        ("int", "snrt_dma_wait((uint32_t)id);", "proved"),
+        ("uint32_t", "snrt_dma_wait_channel(id, 0);", "proved"),
+        ("uint32_t", "snrt_dma_wait_channel(id, 1);", "unknown"),
+        # an id of fewer bits, or made of it, is the id of another launch
+        ("uint8_t", "snrt_dma_wait(id);", "unknown"),
+        ("uint16_t", "snrt_dma_wait(id);", "unknown"),
+        ("_Bool", "snrt_dma_wait(id);", "unknown"),
+        ("int", "uint8_t own; own = id; snrt_dma_wait(own);", "unknown"),
+        ("int", "uint32_t own; own = id; snrt_dma_wait(own);", "proved"),
+        ("int", "struct { uint8_t own; } s; s.own = id; snrt_dma_wait(s.own);", "unknown"),
+        ("int", "uint8_t own[2]; own[1] = id; snrt_dma_wait(own[1]);", "unknown"),
+        ("float", "snrt_dma_wait(id);", "unknown"),
+        ("int", "snrt_dma_wait((uint8_t)id);", "unknown"),
+        ("int", "snrt_dma_wait(-id);", "unknown"),
+        ("int", "snrt_dma_wait(~id);", "unknown"),
+        ("int", "snrt_dma_wait(!id);", "unknown"),
+        ("int", "snrt_dma_wait(id && 1);", "unknown"),
+        ("int", "snrt_dma_wait(id || 0);", "unknown"),
+        ("int", "snrt_dma_wait(id ? 0 : 1);", "unknown"),
+        # launches of a channel are complete in their order
+        ("int", "snrt_dma_start_1d((void *)0x5000, (void *)0x7000, 64); snrt_dma_wait(id);", "proved"),
+        ("int", "snrt_dma_start_1d((void *)0x1000, (void *)0x7000, 64); snrt_dma_wait(id);", "refuted"),
+        ("int", "id = snrt_dma_start_1d_channel((void *)0x5000, (void *)0x7000, 64, 1); snrt_dma_wait(id);", "unknown"),
+    ],
+)
+def test_a_wait_is_for_the_launch_whose_id_it_is_given(tmp_path: Path, kind: str, wait: str, status: str) -> None:
+    (tmp_path / "d.c").write_text(f"int main(void) {{ {TWICE.format(kind=kind, wait=wait)} }}\n")
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert verdict is not None
+    assert verdict.status.value == status
+
+
+@pytest.mark.parametrize(
+    "macro",
+    ["CHECK(x) do { if (!(x)) fail(#x); } while (0)", "CHECK(...) __VA_ARGS__", "CHECK(x) (void)sizeof(#x), x",
+     "CHECK(x) note_##x"],
+)  # fmt: skip
+def test_a_launch_in_the_arguments_of_a_macro_that_is_not_read_is_told(macro: str) -> None:
+    text = f"#define {macro}\nvoid f(void) {{ CHECK(snrt_dma_start_1d((void *)0x1000, (void *)0x2000, 0)); }}"
+    (entry,) = read_driver(Source("d.c", text), {}).entries
+    assert entry.doubts
+
+
 LAST = "snrt_dma_start_1d((void *)0x3000, (void *)0x1000, 64);"
 BESIDE = "no launch is in flight when f() begins"  # of functions with arguments no two calls are held together
 NONE = "snrt_dma_start_1d((void *)0x3000, (void *)0x1000, 0);"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.idma.order import meets_from
+from dmaverify.machines.idma.registers import OTHER_ENGINES
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.values import dataclass, replace
@@ -51,15 +52,13 @@ def in_flight(
 def left_over(run: FunctionLaunches) -> list[int]:
     """The launches that nobody has waited for where the function ends."""
 
-    def waited(number: int) -> bool:
-        channel = run.told[number].channel
-        return (
-            any(before > number for before in run.waits)
-            or any(before > number and of == channel for before, of in run.partly)
-            or any(last >= number and run.told[last].channel == channel for _, last in run.until)
-        )
-
-    return [number for number in range(len(run.told)) if not waited(number)]
+    behind = {one.channel: max((0, *run.waits)) for one in run.told}  # launches before this one are waited for
+    for before, channel in run.partly:
+        behind[channel] = max(behind.get(channel, 0), before)
+    for _, last in run.until:
+        channel = run.told[last].channel
+        behind[channel] = max(behind[channel], last + 1)
+    return [number for number, one in enumerate(run.told) if number >= behind[one.channel]]
 
 
 def _meet(
@@ -89,7 +88,9 @@ def _met(
 ) -> bool:  # fmt: skip
     """Whether launches in flight meet those that another function makes before it waits for all."""
     many = len(left)
-    own = {one.channel: one.channel + OWN_CHANNELS * (one.channel >= PLAIN_CHANNELS) for one in behind.told}
+    own = {
+        one.channel: one.channel + OWN_CHANNELS * (PLAIN_CHANNELS <= one.channel < OTHER_ENGINES) for one in behind.told
+    }
     image = Image(
         (*left, *(replace(one, channel=own[one.channel]) for one in told)),
         partly=tuple((before + many, own.get(channel, channel)) for before, channel in behind.partly),

@@ -121,7 +121,7 @@ def _of_driver(
 
     def searched(name: str) -> tuple[Symbols, ArgumentSearch]:
         symbols = Symbols({name: _range(text) for name, text in ranges.items()})
-        function = FunctionOfFile(source, values, front_end, name, symbols, fetch, driver.written)
+        function = FunctionOfFile(source, values, front_end, name, symbols, fetch, driver.written, driver.first_page)
         return symbols, ArgumentSearch(function, target, lambda told: setup_for(told, target, given), readings or {})
 
     def own_items(entry: FunctionLaunches) -> Iterator[ListedItem | InputError]:

@@ -236,11 +236,14 @@ def _events(image: Image, setups: Sequence[Setup], walks: dict[int, Walk]) -> It
     lanes: dict[int, dict[str, None]] = {}
     waited: dict[tuple[str, int], int] = {}  # flags (pipe, launch) by the launch in front of which they are waited for
     first = {launch: before for before, launch in reversed(image.until)}
+    partly: dict[int, list[int]] = {}
+    for before, channel in image.partly:
+        partly.setdefault(before, []).append(channel)
     for number, (told, setup) in enumerate(zip(image.told, setups, strict=True)):
         if number in image.waits:
             yield Fence("ALL", NOWHERE)
-        for before, channel in image.partly:
-            for pipe in lanes.get(channel, ()) if before == number else ():
+        for channel in partly.get(number, ()):
+            for pipe in lanes.get(channel, ()):
                 yield from hand(pipe, "software")
         for flag in [flag for flag, before in waited.items() if before == number]:
             yield Signal("wait", flag[0], "software", Lin(flag[1] + 1), NOWHERE)

@@ -28,6 +28,8 @@ from dmaverify.values import dataclass, replace
 CONF, STATUS, NEXT_ID, DONE_ID = 0x00, 0x04, 0x44, 0x84
 STREAMS = 16
 """Copies of status, next_id and done_id, four bytes apart."""
+OTHER_ENGINES = 1 << 40
+"""Channels from here on are those of engines at other addresses, by these."""
 
 
 @dataclass(frozen=True, slots=True)

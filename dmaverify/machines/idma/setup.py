@@ -16,6 +16,7 @@ from dmaverify.errors import InputError, nearest
 from dmaverify.machines.idma.built import built_options, is_built
 from dmaverify.machines.idma.engine import AXI, AXIS, FLAGS, INIT, Backend, Request, protocol_named, variant_named
 from dmaverify.machines.idma.midends import StripedRegion
+from dmaverify.machines.idma.registers import OTHER_ENGINES, STREAMS
 from dmaverify.program.move import Transfer
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import Target
@@ -127,6 +128,7 @@ class Setup:
 
     def missing_channel(self, channel: int) -> str:
         """What is said of a launch on a channel that the engine does not have; empty where it has it."""
+        channel = channel % STREAMS if channel >= OTHER_ENGINES else channel
         if not self.channels_given or channel < self.channels:
             return ""
         has = "one channel, 0" if self.channels == 1 else f"{self.channels} channels, 0 to {self.channels - 1}"

@@ -8,17 +8,18 @@ that is known.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma import registers
-from dmaverify.machines.idma.c.aggregates import KnownPointer, WholeObject
+from dmaverify.machines.idma.c.aggregates import KnownPointer, MemoryObject, StructType, WholeObject
 from dmaverify.machines.idma.c.arguments import Misaligned, polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.doubts import Doubted
 from dmaverify.machines.idma.c.effects import DOES, bare, called_name, is_volatile, root_of, target_of
-from dmaverify.machines.idma.c.numbers import UINT, Value, converted, unknown
-from dmaverify.machines.idma.c.run import Runner
+from dmaverify.machines.idma.c.numbers import UINT, ULLONG, Value, binary, converted, unknown
+from dmaverify.machines.idma.c.pointers import PointerRunner
+from dmaverify.machines.idma.c.reports import BusyFlags, CompletedId, Report
 from dmaverify.machines.idma.text import ToldDescriptor, reserved
 from dmaverify.targets.modules import Derived
 from dmaverify.values import replace
@@ -27,8 +28,10 @@ PAGE, REGISTER = 0x1000, 4
 FILLS = {"memset": 3, "bzero": 2, "memcpy": 3, "memmove": 3}
 """Functions of C that write memory from their first argument on, as many bytes as the last of so many says."""
 
+BESIDE = "launches by calls and by registers: whether they are of one engine, in order, is not known"
 
-class RegisterReader(Runner):
+
+class RegisterReader(PointerRunner):
     """Follows accesses to registers; what a launch becomes is `added`."""
 
     map: registers.RegisterMap | None = None
@@ -39,6 +42,9 @@ class RegisterReader(Runner):
     entry: str = ""  # the function that begins
     sole: bool = False  # one function, `main`, is all that runs
     ever: frozenset[tuple[int, int]] = frozenset()  # (page, register) that functions of the file write, some time
+    bank: MemoryObject | None = None  # stands for all registers where C leaves an order open
+    by_call: bool  # a function of a runtime launched something
+    first_page: int | None = None  # of the engine that is met first in the file
     wrote: set[tuple[int, int]]  # that the runs so far wrote
     smeared: list[tuple[int, int | None, Part]]  # first byte, bytes: memory that is written in one go
 
@@ -66,6 +72,11 @@ class RegisterReader(Runner):
                 self.no_register(access)
             return super().accessed(access, address, written)
         page, register = _split(address.number)
+        if written is not None and address.type.step == 2 * REGISTER and self._is_wide(register):
+            low = replace(address, type=replace(address.type, step=REGISTER))
+            wide = converted(written, ULLONG)
+            self.accessed(access, low, converted(wide, UINT))
+            return self.accessed(access, binary("+", low, Value(1)), binary(">>", wide, Value(32)))
         if address.type.step != REGISTER and (written is not None or page in self.pages):
             self.blurred = self.blurred or f"`{access}` is an access of another width than a register's"
             if written is None and _launching(register, address.type.step):
@@ -73,11 +84,15 @@ class RegisterReader(Runner):
             return super().accessed(access, address, written)
         if written is not None:
             self.stored = access
+            self.in_order(access)
             self.wrote.add((page if polynomial(page) is None else -1, register))
             self.pages.setdefault(page, {})[register] = converted(written, UINT)
         elif page in self.pages:
             if _launching(register):
+                self.in_order(access)
                 return self._read(access, page, register)
+            if register % REGISTER == 0 and (report := self._reported(page, register)):
+                return Value(None, UINT, f"`{access}` is what the engine says of itself", report=report)
         elif (launching := _launching(register, address.type.step)) or (register == 0 and polynomial(page) is not None):
             volatile = polynomial(page) is not None and self.may_be_register(access)
             if launching and (volatile or page in {at for at, _ in self.ever}):
@@ -85,6 +100,24 @@ class RegisterReader(Runner):
             if launching or volatile:
                 self.conditions[f"`{access}` is no read of `next_id`"] = None
         return super().accessed(access, address, written)
+
+    def in_order(self, access: Part) -> None:
+        """Something is done that others of its kind must not be done before, or behind."""
+        if self.bank is None:
+            self.bank = MemoryObject("the registers", StructType("the registers", ()), access, 0)
+        self.log.append((self.bank, True))
+
+    def lose(self, whole: MemoryObject, why: str) -> None:
+        if whole is not self.bank:
+            super().lose(whole, why)
+        else:
+            self.blurred = self.blurred or why
+
+    def _is_wide(self, register: int) -> bool:
+        """Whether a register is the lower half of a value of 64 bits."""
+        parts = self.map.parts if self.map is not None else {}
+        low, high = parts.get(register), parts.get(register + REGISTER)
+        return register % (2 * REGISTER) == 0 and low is not None and high is not None and low[0] == high[0]
 
     def may_be_register(self, access: Part) -> bool:
         """Whether an access is to what changes by itself, or is named as the register that launches."""
@@ -107,12 +140,20 @@ class RegisterReader(Runner):
     def filled(self, call: Part, to: Value, size: int | None = None) -> None:
         """Memory that a function of C writes: registers that lie there hold what is not followed."""
         given = call.field("arguments")
-        if self.map is None or given is None or not given.parts():
+        if given is None or not given.parts():
             return
         if to.number is None:
             self.no_register(given.parts()[0])
         else:
             self.smeared.append((to.number, None if size is None or polynomial(size) else size, call))
+
+    def lent(self, call: Part, addresses: Sequence[Value], size: int = REGISTER) -> None:
+        """A function of another file may read as many bytes from each of some addresses on."""
+        for number in (one.number for one in addresses if one.number is not None):
+            page, register = apart(number)
+            if page in self.pages and size > 0 and _launching(register, size):
+                self.doubted(call, "it may read `next_id`, which launches")
+                return
 
     def _smears(self, page: int) -> Part | None:
         """What may have written a page of registers in one go."""
@@ -148,8 +189,8 @@ class RegisterReader(Runner):
         page, call = self.pages[base], self._smears(base)
         if call is not None:
             return self.doubted(access, f"`{call}` may write its registers")
-        if self.blurred:
-            return self.doubted(access, self.blurred)
+        if self.blurred or self.by_call:
+            return self.doubted(access, self.blurred or BESIDE)
         if len(self.pages) > 1 and any(polynomial(base) is not None for base in self.pages):
             return self.doubted(access, "two addresses of registers may be the same")
         numbers = {}
@@ -169,7 +210,23 @@ class RegisterReader(Runner):
             return self.doubted(access, error.message)
         conf = numbers.get(registers.CONF, 0)
         self.facts.append(reserved(conf, self.map.conf_mask, "conf", access.span))
-        return self.added(replace(told, channel=(register - registers.NEXT_ID) // 4), access)
+        return self.added(replace(told, channel=self._channel(base, register - registers.NEXT_ID)), access)
+
+    def _channel(self, page: int, offset: int) -> int:
+        """The channel of a copy of a register: engines at other addresses than the first one have their own."""
+        stream = offset // REGISTER
+        if polynomial(page) is not None:
+            return stream
+        self.first_page = page if self.first_page is None else self.first_page
+        return stream if page == self.first_page else registers.OTHER_ENGINES + registers.STREAMS * page + stream
+
+    def _reported(self, page: int, register: int) -> Report | None:
+        """What a read of a register that launches nothing says of launches."""
+        if registers.STATUS <= register < registers.NEXT_ID:
+            return BusyFlags(self._channel(page, register - registers.STATUS))
+        if registers.DONE_ID <= register < registers.DONE_ID + REGISTER * registers.STREAMS:
+            return CompletedId(self._channel(page, register - registers.DONE_ID))
+        return None
 
     def maybe_accessed(self, part: Part) -> None:
         """Registers in what may run or not: a read that launches, or may, is told; writes leave nothing known."""

@@ -180,6 +180,13 @@ class ObjectPlace:
     shape: Shape
     why: str = ""
     outside: bool = False
+    end: Path | None = None  # where `path` would be, of the end behind an array
+
+    @property
+    def element(self) -> tuple[Path, int] | None:
+        """The array that an element is of, and its number, or that of the end; None of what is no element."""
+        own = self.end if self.path is None else self.path
+        return (own[:-1], own[-1]) if own and isinstance(own[-1], int) else None
 
     def member(self, name: str) -> ObjectPlace:
         own = self.shape
@@ -194,20 +201,23 @@ class ObjectPlace:
 
     def moved(self, by: Value, text: str) -> ObjectPlace:
         """The element so many behind this one."""
-        if self.path is None:
+        own = self.end if self.path is None else self.path
+        if own is None:
             return self
         if by.number is None or isinstance(by.number, Symbolic):
-            return replace(self, path=None, why=by.why or f"the index of `{text}` is an argument")
-        last = self.path[-1] if self.path else ""
+            why = by.why or f"the index of `{text}` is an argument"
+            return replace(self, path=None, end=None, why=why, outside=False)
+        last = own[-1] if own else ""
         above = self.whole.shape
-        for step in self.path[:-1]:
+        for step in own[:-1]:
             above = above.element if isinstance(above, ArrayType) else _member(above, str(step))
         first, count = (last, above.count) if isinstance(above, ArrayType) and isinstance(last, int) else (0, 1)
         at = first + int(by.number)
         if not 0 <= at < count:
             why = f"`{text}` is element {at}, and `{self.whole.name}` has {count} there"
-            return replace(self, path=None, why=why, outside=True)
-        return replace(self, path=(*self.path[:-1], at)) if isinstance(last, int) else self
+            end = (*own[:-1], at) if at == count and isinstance(last, int) else None
+            return replace(self, path=None, why=why, outside=True, end=end)
+        return replace(self, path=(*own[:-1], at), end=None, outside=False) if isinstance(last, int) else self
 
 
 def _member(shape: Shape, name: str) -> Shape:

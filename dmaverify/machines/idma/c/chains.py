@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from dmaverify.machines.idma.c.accesses import PAGE, apart
+from dmaverify.machines.idma.c.accesses import PAGE, REGISTER, apart
 from dmaverify.machines.idma.c.aggregates import (
     ArrayType,
     KnownPointer,
@@ -25,15 +25,7 @@ from dmaverify.machines.idma.c.aggregates import (
 from dmaverify.machines.idma.c.arguments import Misaligned, polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.descriptors import field_of, of_chain
-from dmaverify.machines.idma.c.effects import (
-    SETS,
-    becomes,
-    called_name,
-    deep,
-    jumps,
-    macro_at,
-    target_of,
-)
+from dmaverify.machines.idma.c.effects import target_of
 from dmaverify.machines.idma.c.in_flight import AS_MEMBER, MARK, ONES, FlightReader, FlyingDescriptor, named
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, CType, Value, converted, unknown
 from dmaverify.machines.idma.desc64 import (
@@ -146,11 +138,22 @@ class ChainReader(FlightReader):
             if poly is not None and register % PAGE != 0:
                 raise Misaligned(min(poly.symbols))
             self._launch(access, page, written)
-        elif page in self.engines or _may_be_place(written, step):
+        elif page in self.engines or _may_be_place(written, step) or self._may_be_address(step, written):
             self.doubted(access, f"what it launches is not read: {written.why or 'no descriptor is written there'}")
         else:
             self.conditions[f"`{access}` is no `desc_addr` of the engine"] = None
         return written if type(written) is Value else unknown("an address")
+
+    def lent(self, call: Part, addresses: Sequence[Value], size: int = REGISTER) -> None:
+        if not self.chained:
+            super().lent(call, addresses, size)
+        elif any(_page(one.number) in [(page, DESC_ADDR) for page in self.engines] for one in addresses if one.number):
+            self.doubted(call, "it may write `desc_addr`, which launches")
+
+    def _may_be_address(self, step: int, written: Value) -> bool:
+        """Whether what is stored may be where a descriptor of the function lies, in a way that is not followed."""
+        whole = step != WIDTHS["next"] // 2 and (self.objects or self.rested or self.lifted)
+        return isinstance(written, KnownPointer) or (written.number is None and bool(self.loosed or whole))
 
     def entered(self, name: str, arguments: list[Value] | None, at: Part | None = None) -> Value:
         before = self.serial
@@ -168,6 +171,7 @@ class ChainReader(FlightReader):
         if self.since is not None:
             raise Stuck("chains that a loop launches")
         channel = self.engines.setdefault(page, len(self.engines))
+        self.in_order(access)
         own: list[tuple[FlyingDescriptor, DescriptorWords]] = []
         again: set[int] = set()
         at = head
@@ -227,10 +231,14 @@ class ChainReader(FlightReader):
         if isinstance(at, KnownPointer) and at.place is not None:
             whole, spot = at.place.whole, self.spot(at.place)
             if (whole, spot) in self.loosed:  # it is told already, for any time
-                given = f"`{whole.name}` is launched as it was when its address was given away"
-                self.conditions |= {} if whole.constant else {given: None}
+                if whole.constant or whole in self.handed:
+                    given = f"`{whole.name}` is launched as it was when its address was given away"
+                    self.conditions |= {} if whole.constant else {given: None}
+                else:
+                    self.doubted(access, f"what `{whole.name}` holds is not followed: {whole.lost or 'it is written'}")
                 return None
             self.ready(whole)
+            self.log.append((whole, False))
             whole.used = True
             if spot is None or at.place.path is None:
                 self.doubted(access, at.place.why or f"how `{whole.name}` lies in memory is not known")
@@ -288,7 +296,9 @@ class ChainReader(FlightReader):
     # ------------------------------------------------------------ waits
 
     def polled(self, condition: Part | None, body: Part | None, update: Part | None) -> bool:
-        if not self.flying or condition is None or update is not None or not self._harmless(condition, body):
+        if not self.chained:
+            return super().polled(condition, body, update)
+        if not self.flying or condition is None or update is not None or not self.waits_only(condition, body):
             return False
         before = len(self.told), len(self.doubts), len(self.objects)
         self.asked, self.idle = set(), set()
@@ -325,32 +335,10 @@ class ChainReader(FlightReader):
             self.supposed = self.busy = None
         return None if found.number is None else bool(found.number)
 
-    def _harmless(self, condition: Part, body: Part | None) -> bool:
-        """Whether a loop sets nothing, goes nowhere and launches nothing."""
-        if self._sets(condition) or self.launches(condition):
-            return False
-        return body is None or not (self._sets(body) or jumps(self.file, body) - {"continue"} or self.launches(body))
-
-    def _sets(self, part: Part, deeper: int = 4) -> bool:
-        """Whether a part sets something, or may: itself, in macros or in functions of the file."""
-        for one in deep(self.file, part):
-            name = called_name(self.file, one) if one.type == "call_expression" else ""
-            function = self.file.functions.get(name)
-            if one.type in SETS or (function is not None and (not deeper or self._sets(function, deeper - 1))):
-                return True
-            if macro_at(self.file, one) is not None and becomes(self.file, one, statement=True) is None:
-                return True
-        return False
-
     def complete(self, number: int) -> None:
         """A launch is complete, and with it all before it on its engine."""
         one = next(f for f in self.flying if f.number == number)
-        later = [f.number for f in self.flying if f.page == one.page and f.number > number]
-        at = len(self.told)
-        if later:
-            self.until.append((at, number))
-        else:
-            self.partly.append((at, self.engines[one.page]))
+        self.settled(number)
         for other in [f for f in self.flying if f.page == one.page and f.number <= number]:
             self._landed(other)
 
@@ -362,7 +350,7 @@ class ChainReader(FlightReader):
                 continue
             if right is not None and (self.is_address(right) or "desc_addr" in str(left)):
                 self.doubted(inner, "it may launch, or not")
-            elif left.type == "pointer_expression" and not self._sets(left):
+            elif left.type == "pointer_expression" and not self.sets(left):
                 number = self.value(left.field("argument")).number
                 if number is not None and _page(number)[0] in self.engines and _page(number)[1] == DESC_ADDR:
                     self.doubted(inner, "it may launch, or not")

@@ -357,7 +357,7 @@ class Declarer(InitialReader):
                 if name in self.exposed or scope is self.scopes[0] or f"moving {name}" in scope:
                     scope[name] = unknown(f"`{name}` may be changed elsewhere: --define {name}=...", old)
                 elif value.number is None:
-                    scope[name] = replace(value, type=old)
+                    scope[name] = converted(value, old)
                 else:
                     scope[name] = self.converted_to(value, old, "")
                 return

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from dmaverify.machines.idma.c.accesses import RegisterReader
 from dmaverify.machines.idma.c.aggregates import (
     MOST_CELLS,
     MemoryObject,
@@ -24,6 +23,7 @@ from dmaverify.machines.idma.c.aggregates import (
 )
 from dmaverify.machines.idma.c.code import Part, declared
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, Value, converted
+from dmaverify.machines.idma.c.polls import PollReader
 from dmaverify.machines.idma.desc64 import END, KNOWN_FLAGS, DescriptorWords, request_of
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.jobs import request_options
@@ -43,7 +43,7 @@ OF_CHAINS = {
 """What desc_64 has besides."""
 
 
-class DescriptorReader(RegisterReader):
+class DescriptorReader(PollReader):
     """Follows structures; a descriptor becomes what is `added`, on no channel that is known."""
 
     told: list[ToldDescriptor]

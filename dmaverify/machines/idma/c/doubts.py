@@ -19,6 +19,7 @@ MOST_CALLS = 24
 _DOES = {"call_expression", "assignment_expression", "update_expression", "gnu_asm_expression"}
 _RUNTIMES = ("snrt_dma_", "plp_dma_", "mchan_", "sys_dma_")
 _ODD, _PLAIN = ("ERROR", "type_identifier", "function_definition"), ("expression_statement", "declaration")
+_STATEMENT = re.compile(r"^(?!\s*(struct|union|enum)\b).*[;}]\s*$", re.DOTALL)
 _MACRO = "macro_type_specifier"
 
 
@@ -65,6 +66,8 @@ class Doubter(Declarer):
         for part in parts if met or launched else ():
             if part is not None:
                 self.forgotten(part, "an order that C leaves open")
+                if met:
+                    self.disturbed(part)
         return met or bool(launched)
 
     # ------------------------------------------------------------ what is not known to run
@@ -80,7 +83,12 @@ class Doubter(Declarer):
         if part.type != "declaration" or part.node.has_error:
             return part.type in _ODD or (part.node.has_error and part.type in _PLAIN)
         named = [p for p in part.every() if p.type in ("type_identifier", "function_declarator", _MACRO)]
-        return any(p.type == _MACRO or self._may(str(p.field("declarator") or p)) for p in named)
+        return any(p.type == _MACRO or self._runs(str(p.field("declarator") or p)) for p in named)
+
+    def _runs(self, name: str) -> bool:
+        """Whether a name in a declaration is a macro that is a statement, or one that launches."""
+        macro = self.file.macros.get(name)
+        return self._may(name) or (macro is not None and _STATEMENT.search(macro.text) is not None)
 
     def _launches_here(self, part: Part) -> bool:
         if part.type == "call_expression":
@@ -129,6 +137,16 @@ class Doubter(Declarer):
         self.doubts += [Doubted(use, found.why)] if acts(self.file, name) else []
         return found
 
+    def unread_macro(self, use: Part) -> None:
+        super().unread_macro(use)
+        self.hidden(use)
+        given = use.field("arguments")
+        for one in given.parts() if given is not None else ():
+            self.doubt(one, f"`{use}`, a macro that is not read")
+
+    def hidden(self, use: Part) -> None:
+        """A macro that is not read may run; what its arguments do is looked for elsewhere."""
+
     unread = doubt
 
     def followed(self, part: Part, what: Callable[[Part], None]) -> None:
@@ -147,12 +165,14 @@ class Doubter(Declarer):
                 whole = self.file.functions[name]
                 self.looked.add(name)
                 self.scopes = [outer[0], self._may_hold(whole, arguments)]
-            elif (called is not None or inner.type == "identifier") and name in self.file.macros:
+            elif (called is not None or inner.type in ("identifier", "type_identifier")) and name in self.file.macros:
                 texts = [str(one) for one in arguments] if called is not None else None
                 macro = self.file.macros[name]
                 whole = None if inner in written else expanded(macro, texts, inner, statement=True)
                 if whole is not None:
                     self.forgotten(whole, f"`{inner}`")
+                elif inner not in written:
+                    self.hidden(inner)
             key = f"{name} {whole} {[v.number for v in self.scopes[-1].values()]}"
             if whole is not None and key not in self.following:
                 self.following[key] = None

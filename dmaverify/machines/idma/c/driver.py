@@ -37,6 +37,7 @@ class Driver:
     conditions: tuple[str, ...] = field(default=())  # what was taken to be so, and nobody said
     written: frozenset[tuple[int, int]] = frozenset()  # pages of registers, and registers, that are written
     inner: tuple[FunctionLaunches, ...] = ()  # functions that entries call, and other files may
+    first_page: int | None = None  # of the engine that is met first
     alone: frozenset[str] = frozenset()  # static functions that nobody calls or names
 
 
@@ -93,6 +94,7 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
         tuple(launcher.conditions),
         frozenset(launcher.wrote),
         tuple(inner),
+        launcher.first_page,
         _alone(source, root, file),
     )
 
@@ -226,11 +228,13 @@ class FunctionOfFile:
     symbols: Symbols
     fetch: int = 64
     written: frozenset[tuple[int, int]] = frozenset()
+    first_page: int | None = None
 
     def run(self, arguments: Arguments) -> FunctionLaunches | None:
         """What it launches; None where an assertion does not hold and nothing was launched before."""
         launcher, _ = _collected(self.source, self.defines, self.front_end, self.fetch)
         launcher.arguments, launcher.most_steps, launcher.ever = arguments, MOST_STEPS, self.written
+        launcher.first_page = self.first_page
         try:
             return _ran(launcher, self.name)
         except Stopped:

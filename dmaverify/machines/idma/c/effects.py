@@ -23,6 +23,8 @@ _CHANGES = re.compile(r"(?<![&\w)\]])\s*&(?!&)|&\s*\(|(?<![=!<>])=(?!=)|<<=|>>=|
 _ACTS = re.compile(
     r"(?<!\w)(?!sizeof\b)[A-Za-z_]\w*\s*\(|\[|->|\bvolatile\b|(?<![=!<>])=(?!=)|[+][+]|--|(?:^|[^\w)\s])\s*[*]"
 )
+_ACCESS = re.compile(r"\[|->|(?:^|[^\w)\s])\s*[*]|[*]\s*\(")
+_COMMA = re.compile(r",\s*##\s*__VA_ARGS__")
 _STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 _JUMP = re.compile(rf"\b({'|'.join(JUMPS)})\b")
 
@@ -194,6 +196,15 @@ def acts(file: File, name: str) -> bool:
     inner = {word for text in meanings for word in _NAME.findall(text) if word in file.meanings} - {name}
     texts = [*meanings, *(text for word in inner for text in (*file.meanings[word], *texts_of(file, word)))]
     return any(_ACTS.search(_STRING.sub(" ", text)) for text in texts)
+
+
+def reaches(file: File, name: str) -> bool:
+    """Whether a macro may access what changes by itself, or memory at an address, by itself or in functions."""
+    words = names_in(file, name) - set(file.macros[name].params or ())
+    texts = [_COMMA.sub(" ", _STRING.sub(" ", text)) for text in texts_of(file, name)]
+    if words & file.volatiles or any("##" in text or _ACCESS.search(text) for text in texts):
+        return True
+    return any(is_volatile(file, file.functions[word]) for word in words & file.functions.keys())
 
 
 def spreads(file: File, part: Part) -> bool:

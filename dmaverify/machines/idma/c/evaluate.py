@@ -21,6 +21,7 @@ from dmaverify.machines.idma.c.numbers import (
     CType,
     Value,
     binary,
+    blurred,
     chosen,
     converted,
     literal,
@@ -254,7 +255,7 @@ class Evaluator:
             right = part.field("right")
             if right is not None:
                 self.unread(right, f"the condition {part.field('left')}")
-            return left
+            return blurred(left)
         marks.append(self.mark())
         other = self.truth(part.field("right")) if truth else self.value(part.field("right"))
         if sign not in ("&&", "||") and self.open_in(part, [part.field("left"), part.field("right")], marks):
@@ -272,7 +273,7 @@ class Evaluator:
             for branch in (yes, no):
                 if branch is not None:
                     self.unread(branch, f"the condition {part.field('condition')}")
-            return test
+            return blurred(test)
         taken, other = (yes, no) if test.number else (no, yes)
         return chosen(self.value(taken), self.typed(other))
 

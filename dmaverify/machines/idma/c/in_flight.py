@@ -66,6 +66,7 @@ class FlightReader(DescriptorReader):
     rested: dict[str, dict[str, Value]]  # what is at known addresses once it is complete
     lifted: set[tuple[MemoryObject, int]]  # parts of objects that were launched
     loosed: set[tuple[MemoryObject, tuple[int, int] | None]]  # that are told as launched some time
+    handed: set[MemoryObject]  # whose address a function of another file was given, and that nothing wrote since
     supposed: dict[int, bool] | None = None  # launches by whether they are complete, where a condition is tried
     asked: set[int]
     storing: ObjectPlace | None = None
@@ -192,7 +193,12 @@ class FlightReader(DescriptorReader):
         else:
             self.raced(whole, *spot, self.storing_at or whole.part)
 
+    def lose(self, whole: MemoryObject, why: str) -> None:
+        super().lose(whole, why)
+        self.handed.discard(whole)
+
     def store(self, place: ObjectPlace, value: Value, part: Part) -> Value:
+        self.handed.discard(place.whole)
         self.storing, self.storing_at = place, part
         try:
             return super().store(place, value, part)

@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from dmaverify.machines.idma import registers
-from dmaverify.machines.idma.c.accesses import FILLS
-from dmaverify.machines.idma.c.aggregates import MemoryObject
+from dmaverify.machines.idma.c.accesses import BESIDE, FILLS, PAGE
+from dmaverify.machines.idma.c.aggregates import KnownPointer, MemoryObject, WholeObject
+from dmaverify.machines.idma.c.arguments import polynomial
 from dmaverify.machines.idma.c.chains import ChainReader
 from dmaverify.machines.idma.c.code import File, Part
 from dmaverify.machines.idma.c.descriptors import field_of
 from dmaverify.machines.idma.c.doubts import Doubted
-from dmaverify.machines.idma.c.effects import called_name, is_called, spreads, target_of
+from dmaverify.machines.idma.c.effects import called_name, is_called, macro_at, reaches, spreads, target_of
 from dmaverify.machines.idma.c.in_flight import FlyingDescriptor
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
 from dmaverify.machines.idma.c.pulp import (
@@ -98,6 +99,8 @@ _IDLE = re.compile(
     r'^(__)?asm(__)? *((__)?volatile(__)?)? *\( *"(fence|fence\.i|nop|pause)[ \w,]*"( *: *: *(: *"memory")?)? *\)$'
 )
 """Assembly that orders accesses of a core, or does nothing: it launches nothing, and waits for nothing."""
+_INSTRUCTION = re.compile(r"\bdm(src|dst|cpyi?|str|rep|user|init)\b|\.(word|4byte|long|int|insn|macro|include|inst)\b")
+"""Assembly that is, or may be, an instruction of inst_64."""
 _OF_C = re.compile(r"NULL|true|false|std(in|out|err)|errno|EOF|EXIT_\w+|__\w+__|__func__|\w+_(MAX|MIN)|PLP_DMA_\w+")
 """Names of C's own headers, and constants of the PULP runtime: they do nothing."""
 NAMES = ("dst", "src", "length", "dst_stride", "src_stride", "reps")
@@ -153,6 +156,7 @@ class Launcher(ChainReader):
         self.homes: dict[str, int] = {}
         self.rested: dict[str, dict[str, Value]] = {}
         self.lifted: set[tuple[MemoryObject, int]] = set()
+        self.handed = set()
         self.loosed: set[tuple[MemoryObject, tuple[int, int] | None]] = set()
         self.until: list[tuple[int, int]] = []
         self.asked: set[int] = set()
@@ -165,6 +169,7 @@ class Launcher(ChainReader):
         self.facts: list[Derived] = []
         self.counters: list[list[int]] = []  # of the PULP runtime: the channels of their transfers
         self.blurred = ""
+        self.by_call = False
         self.smeared = []
 
     # ------------------------------------------------------------ calls
@@ -176,7 +181,7 @@ class Launcher(ChainReader):
         marks, values = list[tuple[int, int]](), list[Value]()
         for one in arguments:
             marks.append(self.mark())
-            values.append(self.tracked(one) if own else self.value(one))
+            values.append(self.tracked(one) if own else self._handed(one))
         if any(spreads(self.file, one) for one in arguments):
             values = [self.plain(value, call) for value in values]
             why = next((one.why for one in values if one.number is None and one.why), "")
@@ -205,9 +210,32 @@ class Launcher(ChainReader):
             return self.doubted(call, "a call through a pointer to a function, which is not read")
         self.foreign = self.foreign or (f"{name}()" if self.told else "")
         self._outside(name)
-        if name in FILLS and values:
-            self.filled(call, values[0], values[-1].number if len(values) == FILLS[name] else None)
+        if self.chained:
+            self.lent(call, values)
+        elif self.map is not None and values:
+            plain = name.removeprefix("__builtin_")
+            size = values[-1].number if len(values) == FILLS.get(plain) else None
+            if plain in FILLS:
+                self.lent(call, values[1:-1], PAGE if size is None or polynomial(size) is not None else size)
+                self.filled(call, values[0], size)
+            else:
+                self.lent(call, values)
         return super().called(call, name, arguments)
+
+    def _handed(self, argument: Part) -> Value:
+        """What a function of another file is given."""
+        found = self.tracked(argument)
+        place = found.place if isinstance(found, (KnownPointer, WholeObject)) else None
+        known = place is not None and (not place.whole.lost or place.whole in self.handed)
+        value = self.plain(found, argument)
+        if known and place is not None and place.whole.lost:
+            self.handed.add(place.whole)
+        return value
+
+    def hidden(self, use: Part) -> None:
+        name = macro_at(self.file, use) if self.map is not None or self.chained else None
+        if name is not None and reaches(self.file, name):
+            self.doubts.append(Doubted(use, "a macro that is not read, which may launch"))
 
     def may_wait(self, loop: Part) -> None:
         if self.told:
@@ -276,15 +304,17 @@ class Launcher(ChainReader):
         return Value(0)
 
     def _waited(self, call: Part, name: str, values: list[Value]) -> None:
-        last = len(self.told) - 1
         numbers = [value.number for value in values]
+        numbers += [0] if name == "snrt_dma_wait" else []
+        asked = values[0].launch if values and name in ("snrt_dma_wait", "snrt_dma_wait_channel") else None
         if name in ("snrt_dma_wait_all_channels", "snrt_dma_wait_all_channel") and numbers[:1] != [None] and numbers:
             most = numbers[0] or 0
             channels = list(range(most)) if name.endswith("s") else [most]
         elif name == "snrt_dma_wait_all" and not values:
             channels = [0]
-        elif values and values[0].launch == last and self.told:
-            channels = [self.told[last].channel]
+        elif asked is not None and asked >= 0 and self.told[asked].channel == numbers[-1]:
+            self.settled(asked)
+            return
         else:
             channels = []
             self.foreign = f"{call}, which may wait for some launches," if self.told else self.foreign
@@ -294,6 +324,9 @@ class Launcher(ChainReader):
         wanted = 3 + 3 * kind.dims + kind.channel
         if len(values) != wanted:
             return self.doubted(call, f"it has {len(values)} arguments, not {wanted}")
+        if self.map is not None and (self.wrote or self.ever):
+            return self.doubted(call, BESIDE)
+        self.by_call = True
         channel = values.pop() if kind.channel else Value(0)
         if channel.number is None or not 0 <= channel.number < MOST_CHANNELS:
             return self.doubted(call, f"channel: {channel.why or channel.number}")
@@ -339,6 +372,8 @@ class Launcher(ChainReader):
             if name not in known:
                 self._outside(name)
             elif inner.type == "gnu_asm_expression" and not _IDLE.search(f"{inner}"):
+                if self.map is None and not self.chained and _INSTRUCTION.search(f"{inner}"):
+                    self.doubts.append(Doubted(inner, "assembly, which may launch"))
                 self.conditions["assembly launches nothing"] = None
             left = target_of(self.file, inner)
             if left is None or left.type != "field_expression" or self.private(left):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import operator
 
 from dmaverify.language.numbers import Symbolic
+from dmaverify.machines.idma.c.reports import MIRRORED, Report, compared, denied, in_type, turned
 from dmaverify.values import dataclass, replace
 
 WORD = 0
@@ -51,12 +52,15 @@ CHAR = CType(7)
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A constant, or why there is none. `launch` is the number of the launch that returned it."""
+    """A constant, or why there is none. `launch` is the number of the launch whose id it is, `report` what it says of
+    launches.
+    """
 
     number: int | None
     type: CType = INT
     why: str = ""
     launch: int | None = None
+    report: Report | None = None
 
 
 def unknown(why: str, type_: CType = INT) -> Value:
@@ -88,7 +92,7 @@ def types(word: int = WORD) -> dict[str, CType]:
 def converted(value: Value, to: CType) -> Value:
     """A value as an initialization, an argument or a cast of type `to` has it."""
     if value.number is None:
-        return replace(value, type=to)
+        return _narrowed(value, to)
     number = value.number
     if to == UNREAD:
         return unknown("its type is not known", to)
@@ -107,6 +111,34 @@ def converted(value: Value, to: CType) -> Value:
     if not low <= number < low + span:
         number -= (number - low) // span * span
     return Value(number, to, launch=value.launch)
+
+
+def _narrowed(value: Value, to: CType) -> Value:
+    """A value that is not known, with what a type leaves of an id: counters of the PULP runtime are below 2^7."""
+    if value.launch is None and value.report is None:
+        return replace(value, type=to)
+    real = bool(to.step) and not to.pointer
+    least = 7 if value.launch is not None and value.launch < 0 else 32
+    launch = None if real or 0 < to.bits < least else value.launch
+    return replace(value, type=to, launch=launch, report=None if real else in_type(value.report, to.bits))
+
+
+def blurred(value: Value) -> Value:
+    """A value that is not known where it is one of several that C makes of it: it is the id of no launch."""
+    return replace(value, launch=None, report=None) if value.launch is not None or value.report is not None else value
+
+
+def _reported(op: str, a: Value, b: Value) -> Report | None:
+    """What an operator says of launches, where an operand is what the engine reports."""
+    type_ = common(a.type, b.type)
+    if a.report is not None:
+        return compared(op, a.report, b.number, b.launch, type_.bits, type_.signed)
+    if b.report is None:
+        return None
+    if op == "-":
+        return turned(compared(op, b.report, a.number, a.launch, type_.bits, type_.signed))
+    op = MIRRORED.get(op, op if op == "&" else "")
+    return compared(op, b.report, a.number, a.launch, type_.bits, type_.signed)
 
 
 def promoted(value: Value) -> Value:
@@ -134,7 +166,10 @@ def binary(op: str, a: Value, b: Value) -> Value:
     """`a op b` for the operators on integers and pointers."""
     a, b = promoted(a), promoted(b)
     if a.number is None or b.number is None:
-        return unknown(a.why or b.why, a.type)
+        found = unknown(a.why or b.why, a.type)
+        told = a.report is not None or b.report is not None
+        type_ = INT if op in COMPARED else common(a.type, b.type)
+        return replace(found, type=type_, report=_reported(op, a, b)) if told else found
     if op in ("&&", "||"):
         return Value(int(bool(a.number) and bool(b.number)) if op == "&&" else int(bool(a.number) or bool(b.number)))
     if a.type.pointer or b.type.pointer:
@@ -147,7 +182,7 @@ def binary(op: str, a: Value, b: Value) -> Value:
     if a.number is None or b.number is None:
         return unknown(a.why or b.why, type_)
     found = _computed(op, a.number, b.number, type_)
-    if mixed and (op not in _COMPARED or min(a.number, b.number) < 0):
+    if mixed and (op not in COMPARED or min(a.number, b.number) < 0):
         return unknown(
             f"whether `{op}` is signed depends on the width of a pointer: --define __SIZEOF_POINTER__=4, or 8"
         )
@@ -163,15 +198,15 @@ def chosen(value: Value, other: CType | None) -> Value:
     return binary("+", value, Value(0, other))
 
 
-_COMPARED = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le,
+COMPARED = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le,
              ">=": operator.ge}  # fmt: skip
 _ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _BITS = {"&": operator.and_, "|": operator.or_, "^": operator.xor}
 
 
 def _computed(op: str, x: int, y: int, type_: CType) -> Value:
-    if op in _COMPARED:
-        return Value(int(_COMPARED[op](x, y)))
+    if op in COMPARED:
+        return Value(int(COMPARED[op](x, y)))
     if op in ("/", "%"):
         if y == 0:
             return unknown("a division by zero", type_)
@@ -196,7 +231,7 @@ def _shifted(op: str, a: Value, by: int) -> Value:
 def _on_pointers(op: str, a: Value, b: Value) -> Value:
     assert a.number is not None
     assert b.number is not None
-    if op in _COMPARED:
+    if op in COMPARED:
         return _computed(op, a.number, b.number, a.type)
     if a.type.pointer != b.type.pointer and (op == "+" or (op == "-" and a.type.pointer)):
         at, by = (a, b) if a.type.pointer else (b, a)
@@ -212,7 +247,7 @@ def _on_pointers(op: str, a: Value, b: Value) -> Value:
 def unary(op: str, a: Value) -> Value:
     a = promoted(a)
     if a.number is None:
-        return a
+        return replace(blurred(a), report=denied(a.report) if op == "!" else None)
     if op == "!":
         return Value(int(not a.number))
     if op == "~" and a.type.bits == WORD:

@@ -268,6 +268,10 @@ class ObjectReader(ShapeReader):
             place = self.designated(part.field("argument"))
             type_ = CType(self.word, pointer=True, step=size_of(place.shape, self.word), target=place.shape)
             return KnownPointer(None, type_, f"where `{part}` points is not known", place=place)
+        if str(part).startswith("&"):
+            meant = self.operand(part.field("argument"))
+            if meant is not None and meant.type == "pointer_expression" and not str(meant).startswith("&"):
+                return self.tracked(meant.field("argument"))
         return self.load(self.designated(part), part) if self.designates(part) else super()._pointer_expression(part)
 
     def _subscript_expression(self, part: Part) -> Value:
