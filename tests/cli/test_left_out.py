@@ -34,6 +34,8 @@ STARTS = {
 @pytest.fixture(autouse=True)
 def _away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DMAVERIFY_FEATURES", "")  # what `--features` sets is gone behind the test
+    monkeypatch.delenv("DMAVERIFY_FEATURES")
     for name, text in ({"p.toml": PLAN, "k.mlir": STATED + KERNEL, "short.mlir": SHORT + KERNEL} | STARTS).items():
         Path(name).write_text(text, encoding="utf-8")
 
