@@ -498,6 +498,41 @@ def test_a_round_stores_what_the_round_before_has_made_valid(body: str, behind: 
     assert "definite" in run(body, GROWS)
 
 
+NARROW = kind("vec", 16, 8)
+SHORT = tile("w", NARROW) + op("texpands", "%f", "%w")
+OF_IT = f"  pto.tmov ins(%w : {NARROW}) outs(%t : {OPEN})\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (EACH_ROUND.format(end="%n", body=SHAPES.format("%c8")) + OF_IT, Status.UNKNOWN),
+        (EACH_ROUND.format(end="%n", body=OF_IT + SHAPES.format("%c8")), Status.UNKNOWN),
+        (EACH_ROUND.format(end="%n", body=SHAPES.format("%c8").replace("%c16", "%c8") + OF_IT), Status.PROVED),
+    ],
+)
+def test_nothing_is_supposed_of_a_valid_region_that_rounds_set(body: str, status: Status) -> None:
+    """An operand of 8 columns is taken for 16."""
+    verdict = check(LOADED + SHORT + body)
+    assert verdict.status is status
+    assert not any("valid" in said for said in verdict.conditions)
+
+
+@pytest.mark.parametrize("round_", ["{0}", EACH_ROUND.format(end="%c2", body="{0}")], ids=["once", "each round"])
+@pytest.mark.parametrize(
+    ("stated", "status"), [("0..16", Status.UNKNOWN), ("0..8", Status.PROVED), ("", Status.PROVED)]
+)
+def test_what_an_operation_takes_of_a_number_that_nobody_states_is_said(
+    round_: str, stated: str, status: Status
+) -> None:
+    made = tile("v", kind("vec", 8, 16, "v_row=8, v_col=?"), "valid_col = %n")
+    taken = round_.replace("{0}", OF_IT.replace("%t", "%v"))
+    verdict = check(LOADED + SHORT + made + taken, f"// dmaverify: assume %n in {stated}\n" if stated else "")
+    assert verdict.status is status
+    said = "%n <= 8 (core/in-bounds: pto.tmov: `%w` has 8 valid columns)"
+    assert (said in verdict.conditions) == (not stated)
+
+
 OTHER = kind("vec", 16, 16, dtype="f16")
 OTHERS = "  %h = pto.castptr %a : !pto.ptr<f32> -> !pto.ptr<f16>\n"
 OTHERS += "  %hv = pto.make_tensor_view %h, shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xf16>\n"

@@ -41,6 +41,8 @@ class ValidShapes(TilePlaces):
                                 varies=tuple(self.around))
                 for what, most in (("rows", tile.kind.rows), ("columns", tile.kind.cols))
             )  # fmt: skip
+            for name in (*self.world.roots(rows), *self.world.roots(cols)):
+                self.world.symbols[name] = replace(self.world.symbols[name], lost=True)
             self._now_valid(tile, rows, cols)
 
     def _now_valid(self, tile: TileValue, rows: Lin, cols: Lin) -> None:
