@@ -344,7 +344,7 @@ class TileRun(RunOrder):
     ) -> Iterator[tuple[CellTile, np.ndarray | None]]:
         """Each tile with the cells that are read of it; None for scratch."""
         for index, tile in enumerate(tiles):
-            word = work.reads[min(index, len(work.reads) - 1)] if work.reads and index != work.scratch else "scratch"
+            word = work.way(index)
             yield tile, None if word == "scratch" else self._read(word, tile, out, named)
 
     def _read(self, word: str, tile: CellTile, out: CellTile, named: Sequence[int]) -> np.ndarray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
+from dmaverify.language.affine import TRUE, ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.carried import Carried
 from dmaverify.machines.pto.limits import block_bytes, rooms, ub_memory
 from dmaverify.machines.pto.ops import Stmt
@@ -147,9 +147,7 @@ class TilePlaces(Carried):
         """That a tile lies outside of the bytes in which the other core puts its own."""
         if tile.place.space != kept.space:
             return
-        clear = [compare("le", tile.place.address + tile.kind.bytes - kept.base)]
-        clear.append(compare("le", Lin(kept.base + kept.size) - tile.place.address))
-        if not any(self.world.decide(one) for one in clear):
+        if not self.world.decide(self._clear(tile.place.address, tile.kind.bytes, Lin(kept.base), kept.size)):
             said = f"the tile `{tile.name}` lies in bytes {kept.base:,} to {kept.base + kept.size - 1:,}"
             said += ", which pto.reserve_buffer keeps: the other core writes its tiles there"
             span = tile.made.span if isinstance(tile.made, Stmt) else kept.span
@@ -320,13 +318,36 @@ class TilePlaces(Carried):
         for at in written & self.lying.keys():
             place, size = self.lying[at]
             for other, (theirs, reach) in self.lying.items():
-                clear = [compare("le", place.address + size - theirs.address)]
-                clear.append(compare("le", theirs.address + reach - place.address))
-                if other != at and place.space == theirs.space and not any(self.world.decide(c) for c in clear):
+                clear = self._clear(place.address, size, theirs.address, reach)
+                if other != at and place.space == theirs.space and not self.world.decide(clear):
                     why = "it writes a tile of another type on the same bytes: read them as a tile of that type"
                     lost.append(CopyTouch("unknown", Place(APART, "", Lin(other)), ZERO, Lin(reach), (), why=why))
         if lost and isinstance(event, Use):
             yield replace(event, pipe="", touches=tuple(lost), needs="")
+
+    def _clear(self, begin: Lin, size: int, other: Lin, reach: int) -> Cond:
+        """That bytes from two places on are no bytes of each other."""
+        return both([compare("le", begin + size - other), compare("le", other + reach - begin)], "or")
+
+    def _shared(self, one: TileValue, other: TileValue) -> tuple[Lin, Cond]:
+        """How far apart two tiles begin, and that they share no byte: parts of one tile lie beside each other, too."""
+        items = (one.kind.bits // 8, other.kind.bits // 8)
+        begins = [tile.place.address + tile.first * item for tile, item in zip((one, other), items, strict=True)]
+        apart = begins[1] - begins[0]
+        if one.place.space != other.place.space:
+            return apart, TRUE
+        sizes = [
+            tile.kind.bytes if tile.whole is None else ((tile.kind.rows - 1) * tile.pitch + tile.kind.cols) * item
+            for tile, item in zip((one, other), items, strict=True)
+        ]
+        clear = self._clear(begins[0], sizes[0], begins[1], sizes[1])
+        pitch = one.pitch * items[0]
+        if one.whole is None or other.whole is None or pitch != other.pitch * items[1]:
+            return apart, clear
+        across = self.world.modulo(apart, pitch)
+        widths = (one.kind.cols * items[0], other.kind.cols * items[1])
+        beside = [compare("le", Lin(widths[0]) - across), compare("le", across + widths[1] - pitch)]
+        return apart, both([clear, both(beside)], "or")
 
     def _bytes_of(self, tile: TileValue, region: TileCells, kind: str) -> CopyTouch:
         shape, place = tile.kind, tile.place

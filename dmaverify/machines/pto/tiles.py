@@ -208,6 +208,10 @@ class TileWork:
     idle: bool = False  # the machine leaves its scratch alone
     tiles: tuple[int, ...] = ()  # how many it takes, least and most, in the form that the data speaks of
 
+    def way(self, index: int) -> str:
+        """How it reads the tile that it names at this place."""
+        return self.reads[min(index, len(self.reads) - 1)] if self.reads and index != self.scratch else "scratch"
+
 
 @lru_cache(maxsize=1)
 def tile_work() -> Mapping[str, TileWork]:
