@@ -74,7 +74,7 @@ def reshaped(tile: CellTile, kind: TileType | None) -> CellTile:
         raise Beyond("a part of a tile in another shape")
     if kind is None or kind.v_row is None or kind.v_col is None:
         raise Beyond("a tile reshaped to a valid region that is not told")
-    boxes = own.boxed != kind.boxed or (own.boxed and own.lying != kind.lying)
+    boxes = own.boxed != kind.boxed or (own.boxed and (own.packed or own.lying != kind.lying))
     if (own.loc, own.bytes) != (kind.loc, kind.bytes) or boxes:
         raise Beyond("a tile reshaped to one of another memory, size or layout")
     return replace(tile, kind=kind, rows=kind.v_row, cols=kind.v_col, pitch=kind.cols)

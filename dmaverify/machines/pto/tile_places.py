@@ -78,16 +78,13 @@ class TilePlaces(Carried):
         self.values[stmt.result] = tile
         self._has_room(stmt, kind)
         if tile.addressed:
-            place = replace(place, space=APART, address=Lin(self._own_place(tile)))
+            place = self._as_memory(tile)
             for one in self.reserved:
                 self._outside(tile, one)
         moves = self.world.changes(tile.place.address, self.around)
         moves = moves or not self.world.roots(tile.place.address).isdisjoint(self.around)
         if self.around and not stmt.given and (moves or not tile.addressed):
-            # each time it is another tile, of which nobody has written anything
-            lost = CopyTouch("unknown", place, ZERO, Lin(kind.bytes), ())
-            self.uses += 1
-            return [Use(-self.uses, "", (lost,), stmt.span, "pto.alloc_tile", self.when)]
+            return self._forgotten(tile, stmt, "pto.alloc_tile")  # each time it is another tile
         if not stmt.given:
             return None
         if not self.dry:
@@ -165,7 +162,7 @@ class TilePlaces(Carried):
         if (kind.loc, kind.bytes) != (tile.kind.loc, tile.kind.bytes) or kind.boxed != tile.kind.boxed:
             self.reasons[stmt.result] = "it is made of a tile in another memory, of another size or layout"
             return
-        if kind.boxed and kind.lying != tile.kind.lying:
+        if kind.boxed and (kind.packed or kind.lying != tile.kind.lying):
             self.reasons[stmt.result] = "how boxes of another shape or layout lie is not followed"
             return
         for value, most, what in ((kind.v_row, kind.rows, "rows"), (kind.v_col, kind.cols, "columns")):
@@ -266,7 +263,7 @@ class TilePlaces(Carried):
         made = replace(self._bytes_of(tile, region, kind), why=why)
         self.touches_kept.append(made)
         if tile.addressed:
-            apart = replace(tile, place=replace(tile.place, space=APART, address=Lin(self._own_place(tile))))
+            apart = replace(tile, place=self._as_memory(tile))
             self.own_names[id(made)] = replace(self._bytes_of(apart, region, kind), why=why)
         if tile.kind.boxed:
             if made.place.space == tile.place.space:
@@ -283,15 +280,26 @@ class TilePlaces(Carried):
         made = CopyTouch(kind, tile.place, (tile.first + number) * item, Lin(item), ())
         self.touches_kept.append(made)
         if tile.addressed:
-            own = replace(tile.place, space=APART, address=Lin(self._own_place(tile)))
-            self.own_names[id(made)] = replace(made, place=own)
+            self.own_names[id(made)] = replace(made, place=self._as_memory(tile))
         return made
+
+    def _as_memory(self, tile: TileValue) -> Place:
+        """A tile as a memory of its own."""
+        if not tile.addressed:
+            return tile.place
+        return replace(tile.place, space=APART, address=Lin(self._own_place(tile)))
+
+    def _forgotten(self, tile: TileValue, stmt: Stmt, what: str) -> list[Use]:
+        """That of a tile nobody has written anything."""
+        self.uses += 1
+        lost = CopyTouch("unknown", self._as_memory(tile), ZERO, Lin(tile.kind.bytes), ())
+        return [Use(-self.uses, "", (lost,), stmt.span, what, self.when)]
 
     def _own_place(self, tile: TileValue) -> int:
         """Where the cells of a tile with an address lie as a memory of their own, those of a part in its whole."""
         tile = tile.whole or tile
         kind = tile.kind
-        alike = (tile.place, kind.lying)
+        alike = (tile.place, kind.lying, *((tile.rows, tile.cols) if kind.packed else ()))
         at = self.tile_bytes.setdefault(alike if self.setting.one_tile else id(tile.made), self.tile_end)
         self._end_behind(at, kind)
         if not isinstance(tile.made, ReshapedTile):
