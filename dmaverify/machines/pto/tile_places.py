@@ -130,7 +130,7 @@ class TilePlaces(Carried):
     def leave(self) -> None:
         """Of memories in which tiles have addresses, or bytes are kept, what lies behind those is room for others."""
         super().leave()
-        ends = [(place.dtype, place.address + size) for place, size in self.lying.values()]
+        ends = [(place.dtype, place.address + size) for place, size, _ in self.lying.values()]
         spaces = {"ub": "vec"}
         ends += [(spaces.get(kept.space, kept.space), Lin(kept.base + kept.size)) for kept in self.reserved]
         for key, room in self.kernel.rooms.items():
@@ -298,7 +298,7 @@ class TilePlaces(Carried):
         self._end_behind(at, kind)
         if not isinstance(tile.made, ReshapedTile):
             self.kernel.alike.setdefault(alike, {})[tile.name] = kind.turned
-        self.lying[at] = (tile.place, tile.kind.bytes)
+        self.lying[at] = (tile.place, tile.kind.bytes, kind.boxed)
         address, block = tile.place.address, block_bytes()
         if tile.name not in self.misplaced and isinstance(tile.made, Stmt):
             said = f"the tile `{tile.name}` begins at byte {self.said(address)}: addresses are multiples of {block}"
@@ -310,21 +310,26 @@ class TilePlaces(Carried):
         return at
 
     def overwritten(self, event: Event) -> Iterator[Event]:
-        """An event and, where it writes a tile, that those which lie on its bytes hold nothing known any more: each
-        whole, whatever of it was written.
+        """An event and, where it writes a tile, that those which lie on its bytes hold nothing known there any more;
+        those in boxes nowhere.
         """
         yield event
         touches = event.touches if isinstance(event, Use) and event.pipe else ()
         written = {t.place.address.const for t in touches if t.place.space == APART and t.writes}
         lost = []
         for at in written & self.lying.keys():
-            place, size = self.lying[at]
-            for other, (theirs, reach) in self.lying.items():
+            place, size, _ = self.lying[at]
+            for other, (theirs, reach, boxes) in self.lying.items():
                 clear = [compare("le", place.address + size - theirs.address)]
                 clear.append(compare("le", theirs.address + reach - place.address))
                 if other != at and place.space == theirs.space and not any(self.world.decide(c) for c in clear):
                     why = "it writes a tile of another type on the same bytes: read them as a tile of that type"
-                    lost.append(CopyTouch("unknown", Place(APART, "", Lin(other)), ZERO, Lin(reach), (), why=why))
+                    gap = place.address - theirs.address
+                    first, end = 0, reach
+                    if gap.is_const and not boxes:  # the bytes that they share
+                        first, end = max(0, gap.const), min(reach, gap.const + size)
+                    held = Place(APART, "", Lin(other))
+                    lost.append(CopyTouch("unknown", held, Lin(first), Lin(end - first), (), why=why))
         if lost and isinstance(event, Use):
             yield replace(event, pipe="", touches=tuple(lost), needs="")
 
