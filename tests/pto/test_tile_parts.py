@@ -235,7 +235,7 @@ def test_the_valid_region_of_a_tile_that_a_caller_gives_is_told_as_that() -> Non
 def test_a_tile_that_is_written_takes_of_another_the_bytes_that_they_share(
     at: str, first: int, fine: bool, layout: str
 ) -> None:
-    """A row of the tile has 128 bytes, the other tile a block of 32; of one in boxes nobody says which elements they are."""
+    """A row has 128 bytes, the other tile a block of 32; of one in boxes nobody says which elements they are."""
     whole, block = kind(ROWS, COLS, layout=layout), kind(1, 8)
     numbers = "".join(f"  %c{n} = arith.constant {n} : i64\n" for n in (256, 896))
     body = numbers + f"  %t = pto.alloc_tile addr = %z : {whole}\n" + moved("tload", "t", (ROWS, COLS), of=whole)
