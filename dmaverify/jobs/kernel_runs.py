@@ -23,11 +23,13 @@ from dmaverify.execute.outcome import Beyond, run_code
 from dmaverify.jobs.kernel_prices import values_of
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.judged import other_machines
 from dmaverify.machines.pto.named import NamedFunction, function_at, function_in_plan, functions_of
 from dmaverify.machines.pto.replay import MOST_BYTES, TROUBLE, UNSTATED
 from dmaverify.machines.pto.running import KernelRun, RunCopy
 from dmaverify.plan.kernels import PlanKernel
 from dmaverify.report.timeline import Slot
+from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass
 
 DRAWS, SPREAD, SHOWN = 1000, 64, 8
@@ -213,6 +215,8 @@ def told(done: RanKernel) -> tuple[str, dict[str, Any], int]:
     extents = ["extents that nobody states (drawn)"] if "extents" in done.drawn else []
     given = [*numbers, *(f"{n} of {size:,} bytes" for n, size in done.tensors.items()), *extents]
     lines = [done.named.name, f"  given     {', '.join(given) or 'nothing'}"]
+    data["other_machines"] = [said for said, _ in other_machines(done.named.function, load_target("pto"))]
+    lines += [f"  machine   {said}" for said in data["other_machines"]]
     if done.run is None:
         return "\n".join([*lines, f"  not run   {done.beyond}"]), {**data, "copies": [], "origins": {}}, done.code
     copies, origins = done.run.copies, origins_of(done)
@@ -242,10 +246,6 @@ def _few(lines: list[str]) -> list[str]:
 
 def slots_of_run(done: RanKernel) -> tuple[Slot, ...]:
     """Every access as early as its pipe and what it surely comes behind allow; rounds of loops within their copy."""
-    import numpy as np
-
-    from dmaverify.targets.target import load_target
-
     assert done.run is not None
     figures = copy_figures(load_target("pto"))
     slots: list[Slot] = []

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dmaverify.errors import Source
+from dmaverify.jobs.kernel_runs import ran_kernels, told
 from dmaverify.machines.pto.check import check_text
 from dmaverify.verdict import Status, Verdict
 
@@ -145,3 +148,12 @@ def test_a_compact_tile_is_not_the_one_in_whole_boxes_at_its_address(other: str,
     text = text.replace("  %m = pto", views + "  %m = pto").replace("  return\n", product + "  return\n")
     found = check(text)
     assert found.status is status, [f.message for f in found.findings]
+
+
+def test_a_run_of_a_text_for_another_machine_says_so(tmp_path: Path) -> None:
+    for text, said in ((module(kernel()), ["the text is for `a2a3`; what is known here is `a5`"]), (kernel(), [])):
+        (tmp_path / "k.mlir").write_text(text, encoding="utf-8")
+        (done,) = ran_kernels(str(tmp_path / "k.mlir"))
+        shown, data, _ = told(done)
+        assert data["other_machines"] == said
+        assert all(f"  machine   {one}" in shown for one in said)

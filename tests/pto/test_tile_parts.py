@@ -253,3 +253,33 @@ def test_the_valid_region_of_a_tile_that_a_caller_gives_is_told_as_that() -> Non
     (verdict,) = check_text(Source("k.pto", source.replace("%n: index)", f"%n: index, %x: {WHOLE})")))
     assert verdict.status is Status.UNKNOWN
     assert any("the tile `%x`, or how much of it" in finding.message for finding in verdict.findings)
+
+
+@pytest.mark.parametrize(
+    ("at", "first", "fine"),
+    [
+        ("%z", 1, True),
+        ("%z", 0, False),
+        ("%c256", 0, False),
+        ("%c256", 2, False),
+        ("%c256", 3, True),
+        ("%c896", 3, True),
+        ("%c896", 4, False),
+    ],
+)
+@pytest.mark.parametrize("layout", ["row_major, slayout=none_box", BOXES])
+def test_a_tile_that_is_written_takes_of_another_the_bytes_that_they_share(
+    at: str, first: int, fine: bool, layout: str
+) -> None:
+    """A row has 128 bytes, the other tile a block of 32; of one in boxes nobody says which elements they are."""
+    whole, block = kind(ROWS, COLS, layout=layout), kind(1, 8)
+    numbers = "".join(f"  %c{n} = arith.constant {n} : i64\n" for n in (256, 896))
+    body = numbers + f"  %t = pto.alloc_tile addr = %z : {whole}\n" + moved("tload", "t", (ROWS, COLS), of=whole)
+    body += f"  %v = pto.alloc_tile addr = {at} : {block}\n" + moved("tload", "v", (1, 8), of=block)
+    of = kind(4, COLS, layout=layout)
+    body += f"  %w = pto.alloc_tile : {of}\n  %r = arith.constant {first} : index\n"
+    body += f"  pto.textract ins(%t, %r, %c0 : {whole}, index, index) outs(%w : {of})\n"
+    body += moved("tstore", "w", (4, COLS), of=of)
+    fine = fine and layout != BOXES
+    assert (check(body).status is Status.PROVED) == fine
+    assert run(body).isdisjoint(("definite", "computed")) == fine or layout == BOXES

@@ -176,6 +176,7 @@ def test_the_tile_that_a_reason_offers_for_a_packed_mask_is_proved() -> None:
 AT = "addr = %at"
 WIDE = "!pto.tile_buf<vec, 8x32xf32, valid=8x16>"
 BESIDE = "!pto.tile_buf<vec, 8x16xf32, valid=4x16>"
+SMALL = "!pto.tile_buf<vec, 1x8xf32>"
 TWO = part("pb", "bv") + tile("t", given=AT) + op("tload", "%pa", "%t")
 LOOP = "  scf.for %i = %c0 to %c4 step %c1 {{\n{0}  }}\n"
 FIRST = "    %first = arith.cmpi eq, %i, %c0 : index\n    scf.if %first {{\n{0}    }}\n"
@@ -192,6 +193,9 @@ FIRST = "    %first = arith.cmpi eq, %i, %c0 : index\n    scf.if %first {{\n{0} 
         # scratch holds nothing behind the operation
         (TWO + tile("u") + op("trems", "%t, %u, %f", "%t") + op("tstore", "%t", "%pb"), Status.PROVED),
         (TWO + tile("u") + op("trems", "%t, %t, %f", "%u") + op("tstore", "%t", "%pb"), Status.REFUTED),
+        (TWO + tile("u", SMALL) + op("trsqrt", "%t, %u", "%t") + op("tstore", "%t", "%pb"), Status.PROVED),
+        (TWO + tile("u") + op("trsqrt", "%u", "%t") + op("tstore", "%t", "%pb"), Status.UNKNOWN),
+        (TWO + tile("u") + op("trsqrt", "%t, %t", "%u") + op("tstore", "%t", "%pb"), Status.UNKNOWN),
         # each round of a loop has a tile of its own
         (
             part("pb", "bv") + LOOP.format(tile("t") + op("tload", "%pa", "%t") + op("tstore", "%t", "%pb")),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from dmaverify.errors import Span
 from dmaverify.machines.pto.limits import ub_memory
 from dmaverify.machines.pto.moves import ORDERED_PIPES
 from dmaverify.machines.pto.ops import Barrier, BufferOp, CopyOp, Flag, KernelFunction
@@ -121,18 +122,9 @@ def for_another(
     """The findings of a text; of one for another machine they are doubts, and that it is for another, unless a note
     says that it is to be judged as one for this.
     """
-    here: Sequence[str] = target.raw["machine"]["arch"]
+    hint = "check the text that the assembler makes for this machine"
     found = [
-        Finding(
-            MACHINE,
-            Severity.WARNING,
-            f"the text is for `{name}`; what is known here is `{'`, `'.join(here)}`",
-            "",
-            span,
-            hint="check the text that the assembler makes for this machine",
-        )
-        for name, span in function.machines
-        if name not in here
+        Finding(MACHINE, Severity.WARNING, said, "", span, hint=hint) for said, span in other_machines(function, target)
     ]
     if not found:
         return findings
@@ -143,6 +135,13 @@ def for_another(
         findings = [replace(f, severity=Severity.WARNING) if f.severity is Severity.ERROR else f for f in findings]
     judged.obligations[MACHINE] = ("unknown", "", found[0].message)
     return [*found, *findings]
+
+
+def other_machines(function: KernelFunction, target: Target) -> list[tuple[str, Span]]:
+    """Each machine that a text is for and that is not this one, in words, and where it says so."""
+    here: Sequence[str] = target.raw["machine"]["arch"]
+    known = f"what is known here is `{'`, `'.join(here)}`"
+    return [(f"the text is for `{name}`; {known}", span) for name, span in function.machines if name not in here]
 
 
 MACHINE = "core/machine"

@@ -127,7 +127,7 @@ class TilePlaces(Carried):
     def leave(self) -> None:
         """Of memories in which tiles have addresses, or bytes are kept, what lies behind those is room for others."""
         super().leave()
-        ends = [(place.dtype, place.address + size) for place, size in self.lying.values()]
+        ends = [(place.dtype, place.address + size) for place, size, _ in self.lying.values()]
         spaces = {"ub": "vec"}
         ends += [(spaces.get(kept.space, kept.space), Lin(kept.base + kept.size)) for kept in self.reserved]
         for key, room in self.kernel.rooms.items():
@@ -304,7 +304,7 @@ class TilePlaces(Carried):
         self._end_behind(at, kind)
         if not isinstance(tile.made, ReshapedTile):
             self.kernel.alike.setdefault(alike, {})[tile.name] = kind.turned
-        self.lying[at] = (tile.place, tile.kind.bytes)
+        self.lying[at] = (tile.place, tile.kind.bytes, kind.boxed)
         address, block = tile.place.address, block_bytes()
         if tile.name not in self.misplaced and isinstance(tile.made, Stmt):
             said = f"the tile `{tile.name}` begins at byte {self.said(address)}: addresses are multiples of {block}"
@@ -316,20 +316,22 @@ class TilePlaces(Carried):
         return at
 
     def overwritten(self, event: Event) -> Iterator[Event]:
-        """An event and, where it writes a tile, that those which lie on its bytes hold nothing known any more: each
-        whole, whatever of it was written.
-        """
+        """An event and that tiles on what it writes hold nothing known there any more, those in boxes nowhere."""
         yield event
         touches = event.touches if isinstance(event, Use) and event.pipe else ()
         written = {t.place.address.const for t in touches if t.place.space == APART and t.writes}
         lost = []
         for at in written & self.lying.keys():
-            place, size = self.lying[at]
-            for other, (theirs, reach) in self.lying.items():
+            place, size, _ = self.lying[at]
+            for other, (theirs, reach, boxes) in self.lying.items():
                 clear = self._clear(place.address, size, theirs.address, reach)
                 if other != at and place.space == theirs.space and not self.world.decide(clear):
                     why = "it writes a tile of another type on the same bytes: read them as a tile of that type"
-                    lost.append(CopyTouch("unknown", Place(APART, "", Lin(other)), ZERO, Lin(reach), (), why=why))
+                    gap = place.address - theirs.address
+                    shared = (max(0, gap.const), min(reach, gap.const + size))
+                    first, end = shared if gap.is_const and not boxes else (0, reach)
+                    held = Place(APART, "", Lin(other))
+                    lost.append(CopyTouch("unknown", held, Lin(first), Lin(end - first), (), why=why))
         if lost and isinstance(event, Use):
             yield replace(event, pipe="", touches=tuple(lost), needs="")
 
@@ -340,22 +342,21 @@ class TilePlaces(Carried):
     def _shared(self, one: TileValue, other: TileValue) -> tuple[Lin, Cond]:
         """How far apart two tiles begin, and that they share no byte: parts of one tile lie beside each other, too."""
         items = (one.kind.bits // 8, other.kind.bits // 8)
-        begins = [tile.place.address + tile.first * item for tile, item in zip((one, other), items, strict=True)]
+        begins = [t.place.address + t.first * item for t, item in zip((one, other), items, strict=True)]
         apart = begins[1] - begins[0]
         if one.place.space != other.place.space:
             return apart, TRUE
         sizes = [
-            tile.kind.bytes if tile.whole is None else ((tile.kind.rows - 1) * tile.pitch + tile.kind.cols) * item
-            for tile, item in zip((one, other), items, strict=True)
+            t.kind.bytes if t.whole is None else ((t.kind.rows - 1) * t.pitch + t.kind.cols) * t.kind.bits // 8
+            for t in (one, other)
         ]
         clear = self._clear(begins[0], sizes[0], begins[1], sizes[1])
         pitch = one.pitch * items[0]
         if one.whole is None or other.whole is None or pitch != other.pitch * items[1]:
             return apart, clear
         across = self.world.modulo(apart, pitch)
-        widths = (one.kind.cols * items[0], other.kind.cols * items[1])
-        beside = [compare("le", Lin(widths[0]) - across), compare("le", across + widths[1] - pitch)]
-        return apart, both([clear, both(beside)], "or")
+        ends = (Lin(one.kind.cols * items[0]) - across, across + other.kind.cols * items[1] - pitch)
+        return apart, both([clear, both([compare("le", end) for end in ends])], "or")
 
     def _bytes_of(self, tile: TileValue, region: TileCells, kind: str) -> CopyTouch:
         shape, place = tile.kind, tile.place

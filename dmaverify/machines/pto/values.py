@@ -161,7 +161,7 @@ class Values:
         self.popped: list[
             tuple[str, TileValue, object]
         ] = []  # tiles of the other core: which, in which loops and branches
-        self.lying: dict[int, tuple[Place, int]] = {}  # tiles with an address: where, how many bytes; by tile_bytes
+        self.lying: dict[int, tuple[Place, int, bool]] = {}  # tiles with an address, by tile_bytes: where, size, boxes
         self.own_names: dict[int, CopyTouch] = {}  # cells of a tile under its own name, by the touch of its bytes
         self.in_boxes: dict[int, CopyTouch] = {}  # cells of a whole tile in boxes, by the touch of its bytes
         self.anywhere_in: dict[int, CopyTouch] = {}  # all bytes of a tile in boxes, by the touch of some of its cells
