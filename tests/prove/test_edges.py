@@ -13,7 +13,7 @@ from dmaverify.program.instructions import BufferToken, CopyTouch, Fit, KernelLo
 from dmaverify.program.rewrite import put_in
 from dmaverify.prove.certify.certificate import Recheck, cvc5_answer
 from dmaverify.prove.flow import at_values, needs, pipe_cases, written
-from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.ask import Asker, Reply
 from dmaverify.prove.flow.covered import covers
 from dmaverify.prove.flow.pipe_state import EMPTY
 from dmaverify.prove.flow.pipes import PipeJudge
@@ -96,7 +96,9 @@ def test_the_second_solver_is_not_told_the_first_answer() -> None:
     ("enough", "possible", "reply", "findings", "worse"),
     [
         (True, "refuted", True, 1, ["unknown"]),
+        (True, "unknown", True, 1, ["unknown"]),
         (True, "proved", True, 1, []),
+        (True, "assumed", None, 0, []),
         (False, "refuted", True, 1, []),
         (False, "refuted", None, 0, []),
     ],
@@ -106,17 +108,20 @@ def test_a_claim_that_fails_is_found_or_open(
 ) -> None:
     answer = SimpleNamespace(values={}) if reply else None
     told: list[str] = []
+    n = World().free("n", 0, 9)
+    claim = compare("le", n)
+    given = (claim,) if possible == "assumed" else ()
     judge: Any = SimpleNamespace(
         asker=SimpleNamespace(
-            required=lambda *_: SimpleNamespace(status=possible), at=lambda *_: 7, plainly_never=lambda _: False
+            required=lambda *_: Reply(possible, assumed=given), at=lambda *_: 7, plainly_never=lambda _: False
         ),
         used=set(), findings=[], worse=lambda _, status: told.append(status), contradicted=lambda *_: answer,
         value=lambda *_: 7, witness=lambda _: {}, unbounded=False, world=World(), around={},
+        assumed={},
     )  # fmt: skip
-    n = World().free("n", 0, 9)
-    claim = compare("le", n)
     needs.judge_needs(judge, [NumberNeed(claim, (), SPAN, ONE, "a part", enough)])
     assert (len(judge.findings), told) == (findings, worse)
+    assert list(judge.assumed) == [(one, "core/in-bounds: a part") for one in given]
     two = [NumberNeed(claim, (), SPAN, ONE, "a part"), NumberNeed(compare("le", n - 1), (), SPAN, ONE, "a part")]
     judge.findings.clear()
     needs.judge_needs(judge, [*two, *two])

@@ -254,7 +254,7 @@ class TileOutcome:
     ran: frozenset[str]
     open: bool
     text: str
-    refused: bool = False  # an operation takes no such operands, which no run judges
+    refused: bool = False  # no run judges it: an operation takes no such operands, or a tile begins inside of a block
 
     @property
     def agree(self) -> bool:
@@ -276,7 +276,10 @@ def tile_outcome(kernel: TileKernel) -> TileOutcome:
             found |= run_kernel(function, kernel.tensors, values, one_tile=one_tile).found
         except Beyond:
             open_ = True
-    refused = any(f.rule in ("pto/operand-count", "pto/operand-types", "pto/product-shape") for f in verdict.errors)
+    refused = any(
+        f.rule in ("pto/operand-count", "pto/operand-types", "pto/product-shape") or "addresses are mult" in f.message
+        for f in verdict.errors
+    )
     return TileOutcome(kernel.note, verdict.status, frozenset(found), open_, source.text, refused)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dmaverify.errors import Source
+from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.read import read_kernels
@@ -135,6 +136,43 @@ IN_BOXES = "col_major, slayout=row_major"
 )
 def test_gathers_of_other_forms_are_open(body: str) -> None:
     assert check(body).status is Status.UNKNOWN
+
+
+ADDRESSES = "".join(f"  %at{n} = arith.constant {n} : i64\n" for n in (0, 512, 1024, 2048, 2560, 3072))
+CELLS = kind(ROWS, COLS)  # of 1,024 bytes
+ON_OTHERS = [
+    ("tgather", (0, 1024, 2048), 3072, Status.PROVED),
+    ("tgather", (0, 1024, 2048), 0, Status.UNKNOWN),
+    ("tgather", (0, 1024, 2048), 1024, Status.UNKNOWN),
+    ("tgather", (0, 1024, 512), 3072, Status.UNKNOWN),  # scratch on an operand
+    ("tgather", (0, 1024, 2560), 3072, Status.UNKNOWN),  # on the result
+    ("tcolsum", (0, 1024), 2048, Status.PROVED),
+    ("tcolsum", (0, 512), 2048, Status.UNKNOWN),
+    ("tcolsum", (0, 0), 2048, Status.UNKNOWN),
+    ("tadd", (0, 1024), 0, Status.PROVED),
+    ("tadd", (0, 1024), 512, Status.UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("name", "at", "out", "status"), ON_OTHERS)
+def test_what_is_written_of_a_tile_lies_on_no_operand_that_is_read(
+    name: str, at: tuple[int, ...], out: int, status: Status
+) -> None:
+    of = kind(1, COLS) if name == "tcolsum" else CELLS
+    kinds = [CELLS, INDEX, INDEX][: len(at)] if name == "tgather" else [CELLS] * len(at)
+    body = ADDRESSES
+    for number, (begin, one) in enumerate(zip((*at, out), (*kinds, of), strict=True)):
+        body += made(f"t{number}", one).replace("alloc_tile ", f"alloc_tile addr = %at{begin} ")
+    body += moved("t0", ROWS, COLS, CELLS, "tload")
+    second = {"tgather": FILLED.replace("%i", "%t1"), "tadd": moved("t1", ROWS, COLS, CELLS, "tload")}
+    body += second.get(name, "")
+    body += work(name, [(f"%t{number}", one) for number, one in enumerate(kinds)], (f"%t{len(at)}", of))
+    assert check(body).status is status, check(body)
+    if status is Status.PROVED:
+        assert not run(body)
+    else:
+        with pytest.raises(Beyond):
+            run(body)
 
 
 # ---------------------------------------------------------------- side by side

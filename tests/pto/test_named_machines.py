@@ -66,6 +66,8 @@ def test_a_text_for_this_machine_or_for_none_is_judged(text: str) -> None:
         module(module(kernel(), 'pto.target_arch = "a5"')),  # both hold
         f'"builtin.module"() ({{\n{kernel()}}}) {{pto.target_arch = "a3"}} : () -> ()\n',
         kernel(attributes=' attributes {pto.target_arch = "a3"}'),
+        '#arch = "a2a3"\n' + module(kernel(), "pto.target_arch = #arch"),  # by another name
+        module(kernel(), "pto.target_arch = #pto.arch<a3>"),
         module(kernel()[kernel().index("{") + 1 : kernel().index("  return")].replace("%a,", "%u,")),  # no function
         kernel(body="  func.call @m(%u) : (!pto.ptr<f32, ub>) -> ()\n")
         + module(kernel(name="m").replace("(%a: !pto.ptr<f32, gm>)", "(%v: !pto.ptr<f32, ub>)").replace("%a,", "%v,")),

@@ -8,6 +8,7 @@ from types import MappingProxyType
 import pytest
 
 from dmaverify.errors import Source
+from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.read import read_kernels
@@ -67,9 +68,9 @@ def check(body: str, notes: str = "", behind: str = "") -> Verdict:
     return verdicts[0]
 
 
-def run(body: str, behind: str = "", **values: int) -> set[str]:
+def run(body: str, behind: str = "", *, one_tile: bool = False, **values: int) -> set[str]:
     _, (function, *_) = read_kernels(text(body, "", behind))
-    return run_kernel(function, {"a": 16384, "b": 16384}, {"n": 0, "on": 0, **values}).found
+    return run_kernel(function, {"a": 16384, "b": 16384}, {"n": 0, "on": 0, **values}, one_tile=one_tile).found
 
 
 def errors(verdict: Verdict) -> list[str]:
@@ -496,6 +497,90 @@ def test_a_round_stores_what_the_round_before_has_made_valid(body: str, behind: 
     body = LOADED + EACH_ROUND.format(end="%c2", body=body) + behind
     assert check(body, behind=GROWS).status in (Status.UNKNOWN, Status.REFUTED)
     assert "definite" in run(body, GROWS)
+
+
+NARROW = kind("vec", 16, 8)
+SHORT = tile("w", NARROW) + op("texpands", "%f", "%w")
+OF_IT = f"  pto.tmov ins(%w : {NARROW}) outs(%t : {OPEN})\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (EACH_ROUND.format(end="%n", body=SHAPES.format("%c8")) + OF_IT, Status.UNKNOWN),
+        (EACH_ROUND.format(end="%n", body=OF_IT + SHAPES.format("%c8")), Status.UNKNOWN),
+        (EACH_ROUND.format(end="%n", body=SHAPES.format("%c8").replace("%c16", "%c8") + OF_IT), Status.PROVED),
+    ],
+)
+def test_nothing_is_supposed_of_a_valid_region_that_rounds_set(body: str, status: Status) -> None:
+    """An operand of 8 columns is taken for 16."""
+    verdict = check(LOADED + SHORT + body)
+    assert verdict.status is status
+    assert not any("valid" in said for said in verdict.conditions)
+
+
+@pytest.mark.parametrize("round_", ["{0}", EACH_ROUND.format(end="%c2", body="{0}")], ids=["once", "each round"])
+@pytest.mark.parametrize(
+    ("stated", "status"), [("0..16", Status.UNKNOWN), ("0..8", Status.PROVED), ("", Status.PROVED)]
+)
+def test_what_an_operation_takes_of_a_number_that_nobody_states_is_said(
+    round_: str, stated: str, status: Status
+) -> None:
+    made = tile("v", kind("vec", 8, 16, "v_row=8, v_col=?"), "valid_col = %n")
+    taken = round_.replace("{0}", OF_IT.replace("%t", "%v"))
+    verdict = check(LOADED + SHORT + made + taken, f"// dmaverify: assume %n in {stated}\n" if stated else "")
+    assert verdict.status is status
+    said = "%n <= 8 (core/in-bounds: pto.tmov: `%w` has 8 valid columns)"
+    assert (said in verdict.conditions) == (not stated)
+
+
+COMPACT = kind("mat", 32, 64, "v_row=?, v_col=?", more=", compact=1")
+PLAIN = COMPACT.replace(", compact=1", "")
+TAKEN = kind("left", 32, 64, "v_row=16, v_col=64")
+SQUARE = kind("mat", 32, 32, "v_row=16, v_col=16", more=", compact=1")
+TURNED = SQUARE.replace(IN_BOXES["mat"], IN_BOXES["right"])
+
+
+def in_boxes(rows: int, of: str, then: str) -> str:
+    """A tile in boxes of which so many rows are loaded; then something, which leaves 16 of `%t`; those are taken."""
+    made = tile("t", of, f"addr = %a0 valid_row = %c{rows} valid_col = %c64")
+    return part("pa", "av", rows, 64) + made + op("tload", "%pa", "%t") + then
+
+
+def taken(name: str, of: str, to: str = TAKEN) -> str:
+    return tile("l", to) + f"  pto.tmov ins(%{name} : {of}) outs(%l : {to})\n"
+
+
+AGAIN = tile("again", COMPACT, "addr = %a0 valid_row = %c16 valid_col = %c64") + taken("again", COMPACT)
+LESS = f"  pto.set_validshape %t, %c16, %c64 : {COMPACT}\n" + taken("t", COMPACT)
+PIECE = f"  %again = pto.subview %t[%c0, %c0] sizes [32, 64] valid [%c16, %c64] : {COMPACT} -> {COMPACT}\n"
+ACROSS = part("pa", "av", 16, 16) + tile("t", SQUARE, "addr = %a0") + op("tload", "%pa", "%t")
+ACROSS += tile("again", TURNED, "addr = %a0") + taken("again", TURNED, kind("left", 32, 32, "v_row=16, v_col=16"))
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (in_boxes(16, COMPACT, AGAIN), Status.PROVED),
+        (in_boxes(32, COMPACT, AGAIN), Status.UNKNOWN),
+        (in_boxes(16, COMPACT, LESS), Status.PROVED),
+        (in_boxes(32, COMPACT, LESS), Status.UNKNOWN),
+        (in_boxes(32, PLAIN, LESS.replace(COMPACT, PLAIN)), Status.PROVED),
+        (in_boxes(32, COMPACT, PIECE + taken("again", COMPACT)), Status.UNKNOWN),
+        (in_boxes(32, PLAIN, (PIECE + taken("again", COMPACT)).replace(COMPACT, PLAIN)), Status.PROVED),
+        (ACROSS, Status.UNKNOWN),
+        (ACROSS.replace(", compact=1", ""), Status.PROVED),
+    ],
+)
+def test_a_compact_tile_of_other_valid_rows_lies_in_other_cells(body: str, status: Status) -> None:
+    verdict = check(body)
+    assert verdict.status is status, verdict
+    one_tile = any(said.endswith("are one tile") for said in verdict.conditions)
+    try:
+        found = run(body, one_tile=one_tile)
+    except Beyond:
+        found = {"open"}
+    assert bool(found) == (status is Status.UNKNOWN)
 
 
 OTHER = kind("vec", 16, 16, dtype="f16")

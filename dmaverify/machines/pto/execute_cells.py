@@ -55,6 +55,18 @@ class ElementView:
         return strided(self.at, steps).reshape(self.shape)
 
 
+def shared(one: CellTile, other: CellTile) -> bool:
+    """Whether a byte belongs to both tiles, valid or not."""
+    if one.place != other.place:
+        return False
+    bytes_ = []
+    for tile in (one, other):
+        item = tile.kind.bits // 8
+        down, across = (step * item for step in tile.kind.steps(tile.pitch))
+        bytes_.append(strided(tile.at, ((tile.kind.rows, down), (tile.kind.cols, across), (item, 1))))
+    return bool(np.isin(bytes_[0], bytes_[1]).any())
+
+
 def reshaped(tile: CellTile, kind: TileType | None) -> CellTile:
     """The same bytes of the same owner in other rows and columns."""
     own = tile.kind
@@ -62,7 +74,7 @@ def reshaped(tile: CellTile, kind: TileType | None) -> CellTile:
         raise Beyond("a part of a tile in another shape")
     if kind is None or kind.v_row is None or kind.v_col is None:
         raise Beyond("a tile reshaped to a valid region that is not told")
-    boxes = own.boxed != kind.boxed or (own.boxed and own.lying != kind.lying)
+    boxes = own.boxed != kind.boxed or (own.boxed and (own.packed or own.lying != kind.lying))
     if (own.loc, own.bytes) != (kind.loc, kind.bytes) or boxes:
         raise Beyond("a tile reshaped to one of another memory, size or layout")
     return replace(tile, kind=kind, rows=kind.v_row, cols=kind.v_col, pitch=kind.cols)
@@ -72,18 +84,18 @@ def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile, sc
     """Ends the run where the memories of an operation, its form, or the shapes of a product, are none that it has."""
     if not in_form(work, len(tiles), scalars):
         raise Beyond(f"{name} in another form")
-    if work.tiles and any((t.place, t.owner) == (out.place, out.owner) for t in tiles):
-        raise Beyond(f"{name} in place")
+    scratch = [t for at, t in enumerate(tiles) if work.way(at) == "scratch"]
+    reads = [t for at, t in enumerate(tiles) if work.way(at) != "scratch"]
+    alone = [(t, out) for t in reads if work.tiles or t.at != out.at]
+    alone += [(t, other) for t in scratch if not work.idle for other in (*reads, out)]
+    if any(shared(*pair) for pair in alone):
+        raise Beyond(f"{name} of tiles on the same bytes")
     places = sorted(tile.kind.loc for tile in tiles if tile.kind.loc != "scaling")
     if not name.startswith(PRODUCTS):
         if any((loc, out.kind.loc) not in work.between for loc in (t.kind.loc for t in tiles or (out,))):
             raise Beyond(f"{name} in other memories")
         if work.writes in ("part", "cover") and any(t.rows > out.rows or t.cols > out.cols for t in tiles):
             raise Beyond(f"{name} of a larger tile than its result")
-        words = [
-            (*work.reads, *work.reads[-1:] * len(tiles))[i] if work.reads else "scratch" for i in range(len(tiles))
-        ]
-        scratch = [t for i, t in enumerate(tiles) if i == work.scratch or words[i] == "scratch"]
         if any((t.place, t.owner) == (out.place, out.owner) for t in scratch):
             raise Beyond(f"{name} with its result as scratch")
         return

@@ -70,6 +70,8 @@ class TileRun(RunOrder):
             case ValidShape():
                 tile = self._tile(stmt.tile)
                 rows, cols = (self._int(o) for o in stmt.valid)
+                if tile.kind.packed and (rows, cols) != (tile.rows, tile.cols):
+                    self._write(tile, self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols), False)
                 for name in [n for n, known in self.values.items() if known is tile]:
                     self.values[name] = self._fitting(replace(tile, rows=rows, cols=cols))
             case HandedTile():
@@ -116,11 +118,11 @@ class TileRun(RunOrder):
     def _allocated(self, stmt: AllocTile) -> CellTile:
         kind = stmt.type
         assert kind is not None
-        same = self.one_tile and stmt.address is not None
-        key: object = (self._int(stmt.address), kind.loc, *kind.lying) if same and stmt.address else id(stmt)
-        owner = self.made.setdefault(key, len(self.made) + 1)
         stated = zip((kind.v_row, kind.v_col), stmt.valid, strict=True)
         sizes = [self._int(given) if size is None and given is not None else size for size, given in stated]
+        same, lying = self.one_tile and stmt.address is not None, (kind.loc, kind.lying, sizes * kind.packed)
+        key: object = f"{self._int(stmt.address)} {lying}" if same and stmt.address else id(stmt)
+        owner = self.made.setdefault(key, len(self.made) + 1)
         if sizes[0] is None or sizes[1] is None:
             raise Beyond(stmt.result)
         if stmt.address is None:  # what it holds is nobody's, each time anew
@@ -178,7 +180,9 @@ class TileRun(RunOrder):
         straight = own.cols == kind.cols == 1 or not (kind.column_major or own.column_major)
         row, col = (self._int(one) for one in stmt.offsets)
         rest = (own.loc, own.bits, own.boxed, kind.boxed) != (kind.loc, kind.bits, False, False)
-        if (not straight or rest) and ((row, col) != (0, 0) or own != replace(kind, v_row=own.v_row, v_col=own.v_col)):
+        if (not straight or rest) and (
+            kind.packed or (row, col) != (0, 0) or own != replace(kind, v_row=own.v_row, v_col=own.v_col)
+        ):
             raise Beyond("a part of a tile in boxes or columns")
         stated = zip((kind.v_row, kind.v_col), stmt.valid or (None, None), strict=True)
         rows, cols = (self._int(one) if n is None and one is not None else n for n, one in stated)
@@ -344,7 +348,7 @@ class TileRun(RunOrder):
     ) -> Iterator[tuple[CellTile, np.ndarray | None]]:
         """Each tile with the cells that are read of it; None for scratch."""
         for index, tile in enumerate(tiles):
-            word = work.reads[min(index, len(work.reads) - 1)] if work.reads and index != work.scratch else "scratch"
+            word = work.way(index)
             yield tile, None if word == "scratch" else self._read(word, tile, out, named)
 
     def _read(self, word: str, tile: CellTile, out: CellTile, named: Sequence[int]) -> np.ndarray:

@@ -66,8 +66,9 @@ def _within(ops: Sequence[Op], loose: list[FoundFunction], cube: bool, machines:
 
 
 def _machines(op: Op) -> Machines:
-    """The machine that attributes of a module or function name."""
-    words = [token for token in attributes(op).get(_MACHINE, ()) if token.kind in ("word", "string")]
+    """The machine that attributes of a module or function name; by another name, that one."""
+    said = attributes(op).get(_MACHINE, ())
+    words = [token for token in said if token.kind in ("word", "string")] or said
     return tuple((token.text.strip('"').lower(), op.at(token)) for token in words[:1])
 
 

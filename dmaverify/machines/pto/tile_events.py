@@ -81,16 +81,12 @@ class TileMeaning(TileOperands):
         if not in_form(work, len(tiles), len(stmt.scalars)):
             self.remark("unresolved", f"{stmt.name}: what it does with these operands is not known", stmt.name_span)
             return None
-        if work.tiles and any(tile.made is out.made for tile in tiles):
-            said = f"{stmt.name}: `{out.name}` is operand and result: what it makes of it is not documented"
-            self.remark("unresolved", said, stmt.name_span, "give the result a tile of its own")
+        if self._meets(stmt, work, tiles, out):
             return None
         touches: list[CopyTouch] = []
         idle: list[CopyTouch] = []
         for index, tile in enumerate(tiles):
-            way = work.reads[min(index, len(work.reads) - 1)] if work.reads else "scratch"
-            if index == work.scratch:
-                way = "scratch"
+            way = work.way(index)
             if way == "scratch":
                 if tile.made is out.made:
                     said = f"{stmt.name}: `{tile.name}` is its scratch and its result: what is left is not documented"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ZERO, Cond, Lin, compare
+from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.signatures import seen_of
 from dmaverify.machines.pto.tiles import HandedTile, TileElement, TileOp, TileWork
 from dmaverify.machines.pto.typed import SCALAR, TILE, TypedOperand, TypedUse
@@ -86,6 +86,26 @@ class TileOperands(ValidShapes):
         taken += [(one, out.rows, out.cols) for one in mine["acc"]]
         taken += [(one, None, out.cols) for one in mine["bias"]]
         return not any(self._short(stmt, tile, rows, cols) for tile, rows, cols in taken)
+
+    def _meets(self, stmt: TileOp, work: TileWork, tiles: Sequence[TileValue], out: TileValue) -> bool:
+        """Whether tiles of an operation share bytes so that what it makes is not documented: a result that begins
+        where an operand does is made in place, where the operation may be; nothing else that it writes lies on one.
+        """
+        scratch = [] if work.idle else [tile for at, tile in enumerate(tiles) if work.way(at) == "scratch"]
+        reads = [tile for at, tile in enumerate(tiles) if work.way(at) != "scratch"]
+        pairs = [(tile, out, not work.tiles) for tile in reads]
+        pairs += [(one, other, False) for one in scratch for other in (*reads, out)]
+        for one, other, in_place in pairs:
+            begins, claim = self._shared(one, other)
+            claim = both([claim, compare("eq", begins)], "or") if in_place else claim
+            said = f"{stmt.name}: `{one.name}` and `{other.name}` share bytes"
+            if self.world.decide(claim) is False:
+                said = f"{said}: what it makes of them is not documented"
+                self.remark("unresolved", said, stmt.name_span, "give each a tile of its own")
+                return True
+            if self.world.decide(claim) is None:
+                self._need(claim, stmt, said, begins, enough=True)
+        return False
 
     def _short(self, stmt: TileOp, tile: TileValue, rows: Lin | None, cols: Lin | None) -> bool:
         """Whether fewer rows or columns of an operand are valid than an operation takes of it: what it makes of the

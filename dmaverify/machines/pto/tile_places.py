@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
+from dmaverify.language.affine import TRUE, ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.carried import Carried
 from dmaverify.machines.pto.limits import block_bytes, rooms, ub_memory
 from dmaverify.machines.pto.ops import Stmt
@@ -78,16 +78,13 @@ class TilePlaces(Carried):
         self.values[stmt.result] = tile
         self._has_room(stmt, kind)
         if tile.addressed:
-            place = replace(place, space=APART, address=Lin(self._own_place(tile)))
+            place = self._as_memory(tile)
             for one in self.reserved:
                 self._outside(tile, one)
         moves = self.world.changes(tile.place.address, self.around)
         moves = moves or not self.world.roots(tile.place.address).isdisjoint(self.around)
         if self.around and not stmt.given and (moves or not tile.addressed):
-            # each time it is another tile, of which nobody has written anything
-            lost = CopyTouch("unknown", place, ZERO, Lin(kind.bytes), ())
-            self.uses += 1
-            return [Use(-self.uses, "", (lost,), stmt.span, "pto.alloc_tile", self.when)]
+            return self._forgotten(tile, stmt, "pto.alloc_tile")  # each time it is another tile
         if not stmt.given:
             return None
         if not self.dry:
@@ -147,9 +144,7 @@ class TilePlaces(Carried):
         """That a tile lies outside of the bytes in which the other core puts its own."""
         if tile.place.space != kept.space:
             return
-        clear = [compare("le", tile.place.address + tile.kind.bytes - kept.base)]
-        clear.append(compare("le", Lin(kept.base + kept.size) - tile.place.address))
-        if not any(self.world.decide(one) for one in clear):
+        if not self.world.decide(self._clear(tile.place.address, tile.kind.bytes, Lin(kept.base), kept.size)):
             said = f"the tile `{tile.name}` lies in bytes {kept.base:,} to {kept.base + kept.size - 1:,}"
             said += ", which pto.reserve_buffer keeps: the other core writes its tiles there"
             span = tile.made.span if isinstance(tile.made, Stmt) else kept.span
@@ -167,7 +162,7 @@ class TilePlaces(Carried):
         if (kind.loc, kind.bytes) != (tile.kind.loc, tile.kind.bytes) or kind.boxed != tile.kind.boxed:
             self.reasons[stmt.result] = "it is made of a tile in another memory, of another size or layout"
             return
-        if kind.boxed and kind.lying != tile.kind.lying:
+        if kind.boxed and (kind.packed or kind.lying != tile.kind.lying):
             self.reasons[stmt.result] = "how boxes of another shape or layout lie is not followed"
             return
         for value, most, what in ((kind.v_row, kind.rows, "rows"), (kind.v_col, kind.cols, "columns")):
@@ -268,7 +263,7 @@ class TilePlaces(Carried):
         made = replace(self._bytes_of(tile, region, kind), why=why)
         self.touches_kept.append(made)
         if tile.addressed:
-            apart = replace(tile, place=replace(tile.place, space=APART, address=Lin(self._own_place(tile))))
+            apart = replace(tile, place=self._as_memory(tile))
             self.own_names[id(made)] = replace(self._bytes_of(apart, region, kind), why=why)
         if tile.kind.boxed:
             if made.place.space == tile.place.space:
@@ -285,15 +280,26 @@ class TilePlaces(Carried):
         made = CopyTouch(kind, tile.place, (tile.first + number) * item, Lin(item), ())
         self.touches_kept.append(made)
         if tile.addressed:
-            own = replace(tile.place, space=APART, address=Lin(self._own_place(tile)))
-            self.own_names[id(made)] = replace(made, place=own)
+            self.own_names[id(made)] = replace(made, place=self._as_memory(tile))
         return made
+
+    def _as_memory(self, tile: TileValue) -> Place:
+        """A tile as a memory of its own."""
+        if not tile.addressed:
+            return tile.place
+        return replace(tile.place, space=APART, address=Lin(self._own_place(tile)))
+
+    def _forgotten(self, tile: TileValue, stmt: Stmt, what: str) -> list[Use]:
+        """That of a tile nobody has written anything."""
+        self.uses += 1
+        lost = CopyTouch("unknown", self._as_memory(tile), ZERO, Lin(tile.kind.bytes), ())
+        return [Use(-self.uses, "", (lost,), stmt.span, what, self.when)]
 
     def _own_place(self, tile: TileValue) -> int:
         """Where the cells of a tile with an address lie as a memory of their own, those of a part in its whole."""
         tile = tile.whole or tile
         kind = tile.kind
-        alike = (tile.place, kind.lying)
+        alike = (tile.place, kind.lying, *((tile.rows, tile.cols) if kind.packed else ()))
         at = self.tile_bytes.setdefault(alike if self.setting.one_tile else id(tile.made), self.tile_end)
         self._end_behind(at, kind)
         if not isinstance(tile.made, ReshapedTile):
@@ -310,9 +316,7 @@ class TilePlaces(Carried):
         return at
 
     def overwritten(self, event: Event) -> Iterator[Event]:
-        """An event and, where it writes a tile, that those which lie on its bytes hold nothing known there any more;
-        those in boxes nowhere.
-        """
+        """An event and that tiles on what it writes hold nothing known there any more, those in boxes nowhere."""
         yield event
         touches = event.touches if isinstance(event, Use) and event.pipe else ()
         written = {t.place.address.const for t in touches if t.place.space == APART and t.writes}
@@ -320,18 +324,39 @@ class TilePlaces(Carried):
         for at in written & self.lying.keys():
             place, size, _ = self.lying[at]
             for other, (theirs, reach, boxes) in self.lying.items():
-                clear = [compare("le", place.address + size - theirs.address)]
-                clear.append(compare("le", theirs.address + reach - place.address))
-                if other != at and place.space == theirs.space and not any(self.world.decide(c) for c in clear):
+                clear = self._clear(place.address, size, theirs.address, reach)
+                if other != at and place.space == theirs.space and not self.world.decide(clear):
                     why = "it writes a tile of another type on the same bytes: read them as a tile of that type"
                     gap = place.address - theirs.address
-                    first, end = 0, reach
-                    if gap.is_const and not boxes:  # the bytes that they share
-                        first, end = max(0, gap.const), min(reach, gap.const + size)
+                    shared = (max(0, gap.const), min(reach, gap.const + size))
+                    first, end = shared if gap.is_const and not boxes else (0, reach)
                     held = Place(APART, "", Lin(other))
                     lost.append(CopyTouch("unknown", held, Lin(first), Lin(end - first), (), why=why))
         if lost and isinstance(event, Use):
             yield replace(event, pipe="", touches=tuple(lost), needs="")
+
+    def _clear(self, begin: Lin, size: int, other: Lin, reach: int) -> Cond:
+        """That bytes from two places on are no bytes of each other."""
+        return both([compare("le", begin + size - other), compare("le", other + reach - begin)], "or")
+
+    def _shared(self, one: TileValue, other: TileValue) -> tuple[Lin, Cond]:
+        """How far apart two tiles begin, and that they share no byte: parts of one tile lie beside each other, too."""
+        items = (one.kind.bits // 8, other.kind.bits // 8)
+        begins = [t.place.address + t.first * item for t, item in zip((one, other), items, strict=True)]
+        apart = begins[1] - begins[0]
+        if one.place.space != other.place.space:
+            return apart, TRUE
+        sizes = [
+            t.kind.bytes if t.whole is None else ((t.kind.rows - 1) * t.pitch + t.kind.cols) * t.kind.bits // 8
+            for t in (one, other)
+        ]
+        clear = self._clear(begins[0], sizes[0], begins[1], sizes[1])
+        pitch = one.pitch * items[0]
+        if one.whole is None or other.whole is None or pitch != other.pitch * items[1]:
+            return apart, clear
+        across = self.world.modulo(apart, pitch)
+        ends = (Lin(one.kind.cols * items[0]) - across, across + other.kind.cols * items[1] - pitch)
+        return apart, both([clear, both([compare("le", end) for end in ends])], "or")
 
     def _bytes_of(self, tile: TileValue, region: TileCells, kind: str) -> CopyTouch:
         shape, place = tile.kind, tile.place

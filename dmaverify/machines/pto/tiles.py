@@ -48,6 +48,11 @@ class TileType:
         return -(-self.rows * self.cols * self.bits // 8)
 
     @property
+    def packed(self) -> bool:
+        """Whether where its cells lie depends on how many of them are valid."""
+        return self.box.endswith(" compact")
+
+    @property
     def turned(self) -> bool:
         """Whether its elements lie as those of its transpose, boxes of rows in columns: boxes of columns in rows."""
         return self.boxed and not self.column_major and self.box.split()[:1] == ["col_major"]
@@ -64,7 +69,7 @@ class TileType:
         """What decides where its cells lie: without boxes a row of n elements is a column, and n rows of one."""
         if not self.boxed:
             return (self.bits, self.rows * self.cols)
-        if self.turned:
+        if self.turned and not self.packed:
             return (self.bits, self.cols, self.rows, self.box.replace("col_major", "row_major"), True)
         return (self.bits, self.rows, self.cols, self.box, self.column_major)
 
@@ -139,7 +144,10 @@ class TilePart(Stmt):
 
 def is_whole(part: TileType, whole: TileType) -> bool:
     """Whether a part of a tile that begins where it does is all of it, in whatever order its cells lie."""
-    return len({(one.loc, one.rows, one.cols, one.bits, one.column_major, one.box) for one in (part, whole)}) == 1
+    return (
+        not whole.packed
+        and len({(one.loc, one.rows, one.cols, one.bits, one.column_major, one.box) for one in (part, whole)}) == 1
+    )
 
 
 def keeps_rows(part: TileType, whole: TileType) -> bool:
@@ -207,6 +215,10 @@ class TileWork:
     scratch: int | None = None  # which of the tiles that it names first is no input
     idle: bool = False  # the machine leaves its scratch alone
     tiles: tuple[int, ...] = ()  # how many it takes, least and most, in the form that the data speaks of
+
+    def way(self, index: int) -> str:
+        """How it reads the tile that it names at this place."""
+        return self.reads[min(index, len(self.reads) - 1)] if self.reads and index != self.scratch else "scratch"
 
 
 @lru_cache(maxsize=1)

@@ -16,6 +16,7 @@ from dmaverify.machines.pto.ops import Stmt, deep
 from dmaverify.machines.pto.tile_places import TilePlaces
 from dmaverify.machines.pto.tiles import ValidShape
 from dmaverify.machines.pto.values import TileValue
+from dmaverify.program.instructions import Use
 from dmaverify.values import replace
 
 
@@ -41,6 +42,8 @@ class ValidShapes(TilePlaces):
                                 varies=tuple(self.around))
                 for what, most in (("rows", tile.kind.rows), ("columns", tile.kind.cols))
             )  # fmt: skip
+            for name in (*self.world.roots(rows), *self.world.roots(cols)):
+                self.world.symbols[name] = replace(self.world.symbols[name], lost=True)
             self._now_valid(tile, rows, cols)
 
     def _now_valid(self, tile: TileValue, rows: Lin, cols: Lin) -> None:
@@ -48,22 +51,24 @@ class ValidShapes(TilePlaces):
             if isinstance(known, TileValue) and known.made is tile.made:  # under whichever name
                 self.values[name] = replace(known, rows=rows, cols=cols)
 
-    def _validshape(self, stmt: ValidShape) -> None:
+    def _validshape(self, stmt: ValidShape) -> list[Use] | None:
         tile = self.value(stmt.tile)
         rows, cols = (self.number_of(o, "the valid shape") for o in stmt.valid)
         if not isinstance(tile, TileValue) or rows is None or cols is None:
             said = f"pto.set_validshape: the tile `{stmt.tile.name}`, or how much of it is valid, is not known"
             self.remark("unresolved", said, stmt.span, "give it a tile of pto.alloc_tile and numbers that are known")
-            return
+            return None
         around = tuple(self.around)
         if tile.inside != around and self.shaped.get(id(tile.made)) != around:  # nor behind the loop, or next time
             said = "pto.set_validshape in a loop: which region is valid is not followed"
             hint = "allocate a tile with these numbers there: pto.alloc_tile valid_row = %r valid_col = %c"
             self.remark("unresolved", said, stmt.span, hint)
-            return
+            return None
         for value, most, what in ((rows, tile.kind.rows, "rows"), (cols, tile.kind.cols, "columns")):
             self._sized(value, most, what, stmt)
         if self.when:
             here = both(self.when)
             rows, cols = (self.world.choose(here, *pair) for pair in ((rows, tile.rows), (cols, tile.cols)))
         self._now_valid(tile, rows, cols)
+        moves = tile.kind.packed and (rows, cols) != (tile.rows, tile.cols)
+        return self._forgotten(tile, stmt, "pto.set_validshape") if moves else None

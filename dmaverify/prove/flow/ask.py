@@ -295,6 +295,8 @@ class Asker:
             reply = self.holds(part, when)
             if reply.status == "proved":
                 continue
+            if any(self.world.symbols[n].lost for n in self.world.roots(part)):
+                return Reply("unknown")
             if not self.is_open(part) or self.possible([*when, part]).status != "refuted":
                 return reply
             fails = self._surely_fails(part, when)

@@ -25,7 +25,9 @@ WIDE = ("i64", "index", "ui64", "si64")
 def judge_needs(judge: CopyJudge, needs: Sequence[NumberNeed]) -> None:
     """Judges every claim once."""
     for need in {(n.claim, n.when, n.span.start): n for n in needs}.values():
-        if need.enough and judge.asker.required(need.claim, (*need.when, *need.runs)).status == "refuted":
+        given = judge.asker.required(need.claim, (*need.when, *need.runs)) if need.enough else Reply("proved")
+        judge.assumed |= {(part, f"{RULE}: {need.says}"): None for part in given.assumed}
+        if given.status in ("refuted", "unknown"):
             judge.used.add(RULE)
             judge.worse(RULE, "unknown")
             said = f"not shown for all values: {need.says}"
