@@ -3,6 +3,7 @@
 Knows: the order of issue, branches, loops as `loops` says: by their period, by their iterations, or as one.
 Does not know: machines, what an access changes (that is `reads`), order in time (that is `pipes`), values.
 Law: a byte counts as written only if every path to the read writes it; a refuted read names bytes that no path wrote.
+Where one iteration stands for all, it begins without what any of them loses (errs to not proving).
 What depends on symbols in a way that is not followed is said to be not judged, never passed in silence.
 """
 
@@ -17,6 +18,7 @@ from dmaverify.prove.flow.bounds import narrowed, told, united
 from dmaverify.prove.flow.loops import MOST_EVENTS, MOST_ROUNDS, At, one_by_one, period_of, steady
 from dmaverify.prove.flow.reads import ReadBytes
 from dmaverify.prove.flow.written import (
+    MAYBE,
     WRITTEN,
     Path,
     alike,
@@ -221,7 +223,15 @@ class DefiniteJudge(ReadBytes):
         writes = (touch for touch in touches_in(loop.body) if touch.writes and self._mine(touch))
         self._beyond = (*self._beyond, *(self._put(touch, here) for touch in writes))
         self._running |= {trip}
-        after = self._renewed(loop, self._run(loop.body, paths, here))
+        after, again = paths, paths
+        for _ in range(MOST_ROUNDS):
+            begun = [path.copy() for path in again]
+            after = self._renewed(loop, self._run(loop.body, again, here))
+            again = self._left(begun, after)
+            if not again:
+                break
+        else:
+            self.unjudged[f"line {loop.span.line} (what its iterations lose is not followed to the end)"] = None
         self._beyond, self._running = others
         for path in after:
             path.facts = tuple(f for f in path.facts if loop.counter not in self._roots_of(f))
@@ -230,6 +240,23 @@ class DefiniteJudge(ReadBytes):
                 for start, end in self._rows(row) or ():
                     put_state(path.bytes_, start, end, WRITTEN)
         return self._ended([*ends, *after], trip)
+
+    def _left(self, begun: list[Path], after: list[Path]) -> list[Path]:
+        """How later iterations begin where earlier ones lose something that was written; none where they do not."""
+        if not after:
+            return []
+        (end,), lost = self._joined([path.copy() for path in after]), False
+        for path in begun:
+            before = (bytes(path.bytes_), path.rows, path.whole, path.loads)
+            if either(path.bytes_, end.bytes_).count(WRITTEN) < path.bytes_.count(WRITTEN):
+                pairs = zip(path.bytes_, end.bytes_, strict=True)
+                path.bytes_ = bytearray(MAYBE if a == WRITTEN != b else a for a, b in pairs)
+            path.rows = [row for row in path.rows if row in end.rows]
+            path.whole = [row for row in path.whole if row in end.whole]
+            held = joined_loads([path, end])
+            path.loads = {number: held[number] for number in path.loads}
+            lost = lost or before != (bytes(path.bytes_), path.rows, path.whole, path.loads)
+        return begun if lost else []
 
     def _ended(self, paths: list[Path], trip: Lin) -> list[Path]:
         """Behind a loop. How often it runs is not held against a kernel where nobody says it."""
