@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import pairwise, product
 from math import lcm
 from typing import Any
 
@@ -23,8 +23,8 @@ from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, jumps, target_of, texts_of, variable
 from dmaverify.machines.idma.c.foreign import ForeignReader
 from dmaverify.machines.idma.c.numbers import Value, binary, converted, unknown
-from dmaverify.prove.sizes.facts import SizeFact
-from dmaverify.prove.sizes.shadow import made, poly_of, value_of
+from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact
+from dmaverify.prove.sizes.shadow import floor, made, poly_of, value_of
 from dmaverify.prove.sizes.trace import Stuck, Trace
 from dmaverify.values import dataclass, replace
 
@@ -147,6 +147,7 @@ class LoopRunner(ForeignReader):
             numbers = [f"round {len(arguments.loops)}", f"later {len(arguments.loops)}"]
             for one in numbers:
                 trace.values[one], trace.ends[one] = 1, (0, None)
+                trace.apart.add(one)
             k, d = (made(trace, 1, Poly.symbol(one)) for one in numbers)
             arguments.loops.append(LoopRounds(cut, numbers[0], numbers[1], poly_of(turns), poly_of(begin)))
             trace.record(SizeFact("ge", poly_of(turns) - Poly.of(2)))  # else there is no later round, nor a wait of it
@@ -287,11 +288,15 @@ def for_every_round(trace: Trace, arguments: Arguments) -> None:
         k, d = loop.number, loop.later
         facts, trace.facts = trace.facts, {}
         for one in trace.floors.values():
-            if {k, d} & (one.top.symbols | one.bottom.symbols):
+            if {k, d} & one.bottom.symbols or (one.bottom.constant is not None and {k, d} & one.top.symbols):
                 loop.by_turns(one.bottom, "a quotient that differs from round to round")
         last, next_ = loop.count - Poly.of(1), loop.count - Poly.of(2)
         zero = Poly.of(0)
-        for fact in facts.values():
+        every = [
+            _in_rows(loop, fact, trace) if _quotients(loop, fact, trace) else (fact, dict[str, tuple[Poly, Poly]]())
+            for fact in facts.values()
+        ]
+        for fact, ends in every:
             own = {k, d} & fact.poly.symbols
             if fact.by is not None and {k, d} & fact.by.symbols:
                 raise Stuck("a divisor that differs from round to round")
@@ -305,8 +310,57 @@ def for_every_round(trace: Trace, arguments: Arguments) -> None:
                 corners = [dict.fromkeys(own, zero)]
             elif own and (fact.op != "ge" or any(len([n for n in m if n in (k, d)]) > 1 for m in fact.poly.terms)):
                 loop.parts(fact, trace)
-            for corner in corners:
+            names = list(ends)
+            boxed = [dict(zip(names, values, strict=True)) for values in product(*ends.values())]
+            for corner in [{**one, **other} for one in corners for other in boxed]:
                 made_ = replace(fact, poly=fact.poly.put(corner))
                 if made_.known is False or not made_.holds(trace.values):
                     loop.parts(fact, trace)
                 trace.record(made_)
+
+
+def _quotients(loop: LoopRounds, fact: SizeFact, trace: Trace) -> list[FloorQuotient]:
+    """The quotients of a fact by arguments that differ from round to round."""
+    symbols = fact.poly.symbols | (fact.by.symbols if fact.by is not None else set())
+    return [trace.floors[n] for n in symbols if n in trace.floors and _differs(loop, trace.floors[n], trace)]
+
+
+def _differs(loop: LoopRounds, one: FloorQuotient, trace: Trace) -> bool:
+    """Whether a quotient is another one in another round, itself or in what it is a quotient of."""
+    symbols = one.top.symbols | one.bottom.symbols
+    inner = (trace.floors[name] for name in symbols if name in trace.floors)
+    return not {loop.number, loop.later}.isdisjoint(symbols) or any(_differs(loop, each, trace) for each in inner)
+
+
+def _in_rows(loop: LoopRounds, fact: SizeFact, trace: Trace) -> tuple[SizeFact, dict[str, tuple[Poly, Poly]]]:
+    """A fact about a round `i` and its quotient `i // n` as one about the row and the place in it, with the ends of
+    both: they are taken to be independent, which is more than there are. Raises Stuck where that is not all.
+    """
+    why = "a quotient that differs from round to round"
+    found = _quotients(loop, fact, trace)
+    one, k, d = found[0], loop.number, loop.later
+    moving = d if d in one.top.symbols else k
+    step = one.top.terms.get((moving,), 0)
+    rest = one.top - Poly.symbol(moving).scaled(step)
+    if (
+        len(found) > 1
+        or fact.op != "ge"
+        or step < 1
+        or moving in rest.symbols
+        or not trace.floors.keys().isdisjoint(rest.symbols)
+    ):
+        raise Stuck(why)
+    column = f"rest of {one.name}"
+    place = Poly.symbol(one.name) * one.bottom + Poly.symbol(column) - rest  # so many steps of what moves
+    times = {n: Poly({m: c for m, c in fact.poly.terms.items() if m.count(moving) == n}) for n in (0, 1)}
+    along = Poly({tuple(x for x in m if x != moving): c for m, c in times[1].terms.items()})
+    poly = along * place + times[0].scaled(step)
+    ends_of = [loop.count - Poly.of(2 if moving == d else 1), Poly.of(0)]
+    most, least = (one.top.put({k: end, d: Poly.of(0)}) for end in ends_of)
+    known = all(top.symbols <= trace.values.keys() for top in (most, least, one.bottom))
+    twice = any(m.count(name) > 1 for m in poly.terms for name in (one.name, column))
+    if times[0].terms.keys() | times[1].terms.keys() != fact.poly.terms.keys() or twice or not known:
+        raise Stuck(why)
+    low, high, by = (made(trace, top.at(trace.values), top) for top in (least, most, one.bottom))
+    rows = poly_of(floor(trace, low, by)), poly_of(floor(trace, high, by))
+    return replace(fact, poly=poly), {one.name: rows, column: (Poly.of(0), one.bottom - Poly.of(1))}
