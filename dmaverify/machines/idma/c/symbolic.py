@@ -56,6 +56,7 @@ class SymbolicRun:
     region: SizeRegion | None = None
     launches: int = 0
     why: str = ""
+    looped: int = 0  # parts of loops that stand for any number of rounds
 
 
 @dataclass
@@ -205,7 +206,7 @@ class ArgumentSearch:
             self._keeps_rules(trace, told, setup, image.facts)
         _apart(image, setups)
         for_every_round(trace, arguments)
-        return SymbolicRun("proved", arguments.values, trace.region(), len(image.told))
+        return SymbolicRun("proved", arguments.values, trace.region(), len(image.told), looped=len(arguments.loops))
 
     def _points(self, told: ToldDescriptor) -> None:
         """Arguments that an address begins at are pointers, whatever their type."""
@@ -258,7 +259,7 @@ class ArgumentSearch:
     def conditions(self, right: Sequence[SymbolicRun]) -> list[str]:
         """Values for which some runs stand, each a conjunction; none that fixes an argument."""
         out: list[str] = []
-        for run in right:
+        for run in sorted(right, key=lambda one: -one.looped):
             assert run.region is not None
             if len(out) < MOST_CLAUSES and not fixes(run.region.facts, self.function.symbols.known):
                 facts = self._reduced(run.region)
