@@ -48,7 +48,7 @@ def _shown(
     program: Program, order: Order, durations: Lanes, of: CostData, kind: str = "program", plan: Plan | None = None
 ) -> Priced:
     """The timeline as text and JSON; of a plan's program, with what its contexts take from each other at the banks."""
-    from dmaverify.report.timeline import critical_path, timeline_text
+    from dmaverify.report.timeline import critical_path, is_shared, timeline_text
 
     def lay(each: Callable[[Duration], float] | None = None) -> tuple[Slot, ...]:
         own = {key: replace(one, cycles=each(one)) for key, one in durations.items()} if each else durations
@@ -59,7 +59,7 @@ def _shown(
 
     slots, many, profile = lay(), iterations(program), of.profile
     cycles = max((slot.end for slot in slots), default=0.0)
-    every = _all_iterations(program, order, durations, of) if many > 1 else cycles
+    every, shares = _all_iterations(program, order, durations, of) if many > 1 else (cycles, is_shared(slots))
     low, high = (partial(_at_end, number) for number in (0, 1))
     ends = [end(low), end(high)] if of.bands else []
     missing = [str(slot.about.get("error") or f"step `{slot.step}` is {slot.unpriced}")
@@ -72,6 +72,7 @@ def _shown(
         "kind": kind,
         "cycles": None if missing else cycles,
         "profile": profile,
+        "estimate": shares,
         "critical_path": critical_path(slots),
         "steps": [{key: getattr(slot, key) for key in shown} for slot in slots],
         "iterations": many,
@@ -80,7 +81,7 @@ def _shown(
     }
     if missing:
         data |= {"at_least": cycles, "reason": missing[0]}
-    text = timeline_text(program.name, slots, profile, many, every)
+    text = timeline_text(program.name, slots, profile, many, every, shares)
     if ends and cycles and not missing:
         data["band"] = {"low": round(ends[0], 1), "high": round(ends[1], 1), "class": BANDS}
         parts = [f"{one / cycles - 1:+.0%}".replace("%", " %") for one in ends]
@@ -144,16 +145,19 @@ def _in_time(program: Program, order: Order, durations: Lanes, data: CostData) -
     return tuple(replace(s, about={**s.about, "iterations": n}) if (n := often[s.step]) > 1 else s for s in found)
 
 
-def _all_iterations(program: Program, order: Order, durations: Lanes, data: CostData) -> float:
-    """The end of the last iteration of loops around all steps; where they are too long, one after the other."""
+def _all_iterations(program: Program, order: Order, durations: Lanes, data: CostData) -> tuple[float, bool]:
+    """The end of the last iteration of loops around all steps, where they are too long one after the other; and whether
+    what steps share slows one.
+    """
     from dmaverify.report.iterations import iterated
-    from dmaverify.report.timeline import slots_of
+    from dmaverify.report.timeline import is_shared, slots_of
 
     found = iterated(program, order, durations, data)
     if found is None:
         own = {key: replace(one, cycles=float(one.about.get("mean", one.cycles))) for key, one in durations.items()}
-        return iterations(program) * max((s.end for s in slots_of(program, order, own, data)), default=0.0)
-    return max((slot.end for slot in found), default=0.0)
+        found = slots_of(program, order, own, data)
+        return iterations(program) * max((slot.end for slot in found), default=0.0), is_shared(found)
+    return max((slot.end for slot in found), default=0.0), is_shared(found)
 
 
 def _all_own(program: Program, durations: Lanes) -> Lanes:
