@@ -141,7 +141,8 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
             data["formula"] = [asdict(term) for term in formula(commands[0], of)]
         refuted = _refuted_by(plan, name, chosen.readings)
         data |= {"refuted": list(refuted)} if refuted else {}
-        every = all_turns(plan, name, of)
+        transfer = next(item.transfer for item in plan.transfers if item.name == name)
+        every = all_turns(transfer, plan.targets[transfer.target], commands, of)
         if every is not None and data["cycles"] is not None:
             data |= {"iterations": every.iterations, "all_iterations": every.cycles, "kinds": every.kinds}
             data |= {"iterations_priced": every.priced}

@@ -23,6 +23,8 @@ from dmaverify.values import dataclass, field
 
 ENGINES, CONTEXTS = 0, 1
 SHARED = "steps at once share memories and links in proportion to what they ask: an estimate"
+DRAWN = "iterations that were drawn stand for the others: an estimate"
+ABOUT = " (an estimate)"
 PATH = 8
 """Steps of a critical path that are all named."""
 
@@ -105,17 +107,23 @@ def is_shared(slots: Sequence[Slot]) -> bool:
 
 
 def timeline_text(
-    name: str, slots: Sequence[Slot], profile: str, iterations: int = 1, every: float = 0.0, shares: bool = False
+    name: str,
+    slots: Sequence[Slot],
+    profile: str,
+    iterations: int = 1,
+    every: float = 0.0,
+    shares: bool = False,
+    drawn: bool = False,
 ) -> str:
     """When each step works, what slows it, and the critical path. `every`: the cycles of all iterations; `shares`:
-    whether what steps share slows one in any of them.
+    whether what steps share slows one in any of them; `drawn`: whether some stand for the others.
     """
     cycles = max((slot.end for slot in slots), default=0.0)
     path, wide = critical_path(slots), max((len(slot.step) for slot in slots), default=0)
     each = f" for one of {iterations:,} iterations" if iterations > 1 else ""
     often = {slot.step: slot.about.get("iterations", 1) for slot in slots}
     least = "at least " if any(slot.unpriced or isinstance(often[slot.step], str) for slot in slots) else ""
-    about = " (an estimate)" if is_shared(slots) else ""
+    about = ABOUT if is_shared(slots) or (drawn and iterations == 1) else ""
     lines = [f"{name}   {least}{cycles:,.1f} cycles{about}{each}, profile {profile}, critical path {path_text(path)}"]
     for step in dict.fromkeys(slot.step for slot in sorted(slots, key=lambda slot: slot.start)):
         own = [slot for slot in slots if slot.step == step]
@@ -127,10 +135,12 @@ def timeline_text(
         turns = f"   {often[step]} iterations" if often[step] != 1 else ""
         lines.append(f"  {'*' if step in path else ' '} {start}  {step:{wide}}  {lane}{turns}{slowed}{none}")
     if iterations > 1:
-        all_ = f"{every or cycles * iterations:,.1f}{' (an estimate)' if shares else ''}"
+        all_ = f"{every or cycles * iterations:,.1f}{ABOUT if shares or drawn else ''}"
         lines.append(f"  all iterations, each as early as the order lets it: {all_}")
     if shares or is_shared(slots):
         lines.append(f"  {SHARED}")
+    if drawn:
+        lines.append(f"  {DRAWN}")
     return "\n".join(lines)
 
 
