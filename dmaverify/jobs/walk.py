@@ -140,9 +140,11 @@ def _kernel(name: str, data: bytes) -> WalkedPath:
 
 
 def _driver(name: str, data: bytes) -> WalkedPath:
-    from dmaverify.machines.idma.c.launches import CALLS
+    from dmaverify.machines.idma.c.names import CALLS
+    from dmaverify.machines.idma.c.pulp import PULP_CALLS
+    from dmaverify.machines.idma.c.tiles import MADE_OF_OTHERS
 
-    found = _named(CALLS, data)
+    found = _named({*CALLS, *PULP_CALLS, *MADE_OF_OTHERS}, data)
     return WalkedPath(name, found is not None, f"names `{found}`" if found else "names no DMA function")
 
 

@@ -339,14 +339,14 @@ IN_FLIGHT = "no launch is in flight when f() begins"
     ("text", "status", "conditions"),
     [
         (f"void f(job_t j) {{ assert(j.len > 0); {COPY.format('.')} }}", "proved", 2),
-        (f"void f(const job_t *j) {{ {COPY.format('->')} }}", "unknown", 0),
+        (f"void f(const job_t *j) {{ {COPY.format('->')} }}", "proved", 3),
         (f"void f(uint32_t n) {{ int i = 0; {ROW} if (n > 4) j.len = 32; {COPY.format('.')} }}", "proved", 1),
         (f"void f(uint32_t n) {{ uint8_t l[2] = {{n}}; assert(n); {PART.format('l[0]')} }}", "proved", 2),
         (f"void f(uint32_t n) {{ {LOOP} {{ {ROW} {COPY.format('.')} }} }}", "proved", 1),
         (f"void f(uint32_t n) {{ {LOOP} {{ {MOVE.format('0x1000', '0x20000')} o[0] += 64; }} }}", "proved", 1),
         (f"void f(uint32_t n) {{ {LOOP} {{ {MOVE.format('0x1080', '0x1000')} o[0] += 64; }} }}", "refuted", 0),
         (f"void f(uint32_t n) {{ uint32_t l[2] = {{64, 64}}; assert(n < 2); {PART.format('l[n]')} }}",
-         "unknown", 0),
+         "proved", 1),
     ],
 )  # fmt: skip
 def test_objects_of_arguments_are_judged_for_all_values(

@@ -118,6 +118,7 @@ def _of_driver(
     more: list[str] = []
     supposed: list[str] = []
     ran: list[CalledFunction] = []
+    followed: list[FunctionLaunches] = []  # with arguments: what the first reading supposed is not needed
 
     def searched(name: str) -> tuple[Symbols, ArgumentSearch]:
         symbols = Symbols({name: _range(text) for name, text in ranges.items()})
@@ -144,12 +145,14 @@ def _of_driver(
             entry, why = read, ""
             if read.doubts and read.name != "file":
                 symbols, search = searched(read.name)
-                found = settled(search, broken)
+                calls = any(doubt.part.type == "call_expression" for doubt in read.doubts)
+                found = settled(search, broken, launching=calls)
                 if found is not None:
                     entry = found.shown
                     ran.append(CalledFunction(read.name, tuple(search.flown), exact=False))
                     supposed.extend([found.condition] if found.condition else [])
                     supposed.extend(search.supposed)
+                    followed.append(read)
                     more.extend(search.assumed)
                     met = [f"{name} is {text}" for name, text in ranges.items() if name in symbols.known]
                     more.extend(f"{read.name}: {text}" for text in (*met, *search.stated))
@@ -179,7 +182,10 @@ def _of_driver(
             ran.append(CalledFunction(read.name, runs, exact=search is None, known=known))
         apart = [one for one in ran if one.name not in driver.alone]
         supposed += in_flight(apart, lambda told: setup_for(told, target, given), front_end == "desc64")
-    conditions = dict.fromkeys((*verdict.conditions, *driver.conditions, *supposed))
+    kept = {text for read in (*driver.entries, *driver.inner) if read not in followed for text in read.supposed}
+    unneeded = {text for read in followed for text in read.supposed} - kept
+    of_file = (text for text in driver.conditions if text not in unneeded)
+    conditions = dict.fromkeys((*verdict.conditions, *of_file, *supposed))
     return replace(verdict, assumptions=tuple(taken), conditions=tuple(conditions))
 
 

@@ -236,7 +236,8 @@ def floor(trace: Trace, top: Any, bottom: Any) -> Any:
     while rest.constant is not None and not 0 <= left < by and abs(left) <= 4 * by:
         step = 1 if left >= by else -1
         quotient, rest, left = quotient + Poly.of(step), rest - d.scaled(step), left - step * by
-    if not rest.terms or 0 <= left < by:
+    alike = d.constant is not None or rest.symbols.isdisjoint(trace.apart)
+    if not rest.terms or (0 <= left < by and alike):
         _within(trace, rest, d)
         return made(trace, value // by, quotient)
     if d.constant is not None:

@@ -49,6 +49,7 @@ class Trace:
         self.ends = dict(ends or {})
         self.generic = generic
         self.loose = False  # comparisons are answered and not recorded: what they lead to is checked afterwards
+        self.apart: set[str] = set()  # symbols of which no quotient by another symbol is decided
         self.span = 0  # moves on where facts are kept apart
         self.facts: dict[SizeFact, SizeFact] = {}
         self.floors: dict[str, FloorQuotient] = {}

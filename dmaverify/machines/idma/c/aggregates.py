@@ -18,6 +18,7 @@ from dmaverify.machines.idma.c.numbers import WORD, CType, Value, converted, unk
 from dmaverify.values import dataclass, field, replace
 
 MOST_CELLS = 4096
+MOST_ASKED = 16  # elements of an array of which an argument chooses one: each is asked for
 Path = tuple[Union[int, str], ...]
 
 
@@ -204,15 +205,19 @@ class ObjectPlace:
         own = self.end if self.path is None else self.path
         if own is None:
             return self
-        if by.number is None or isinstance(by.number, Symbolic):
-            why = by.why or f"the index of `{text}` is an argument"
-            return replace(self, path=None, end=None, why=why, outside=False)
         last = own[-1] if own else ""
         above = self.whole.shape
         for step in own[:-1]:
             above = above.element if isinstance(above, ArrayType) else _member(above, str(step))
         first, count = (last, above.count) if isinstance(above, ArrayType) and isinstance(last, int) else (0, 1)
-        at = first + int(by.number)
+        number = by.number
+        if isinstance(number, Symbolic):
+            asked = range(-first, count - first) if count <= MOST_ASKED else ()
+            number = next((n for n in asked if number == n), None)
+        if number is None:
+            why = by.why or f"the index of `{text}` is an argument"
+            return replace(self, path=None, end=None, why=why, outside=False)
+        at = first + int(number)
         if not 0 <= at < count:
             why = f"`{text}` is element {at}, and `{self.whole.name}` has {count} there"
             end = (*own[:-1], at) if at == count and isinstance(last, int) else None

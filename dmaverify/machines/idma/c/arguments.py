@@ -9,6 +9,7 @@ of the range that the user states; whatever is proved for all values of the symb
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.idma.c.numbers import CHAR, WORD, CType, Value
@@ -41,8 +42,12 @@ class Symbols:
     known: dict[str, SizeSymbol] = field(default_factory=dict)
     pointers: set[str] = field(default_factory=set)
     names: dict[tuple[str, int, int], str] = field(default_factory=dict)
+    parameters: frozenset[str] | None = None  # those of the function that runs
+    chosen: set[str] = field(default_factory=set)  # what a caller chooses beside them: what lies behind a parameter
+    places: set[str] = field(default_factory=set)  # where another file puts something: anywhere, and not on the rest
+    cores: set[str] = field(default_factory=set)  # numbers of which one core has 0
 
-    def of(self, name: str, type_: CType, at: int, again: int) -> str:
+    def of(self, name: str, type_: CType, at: int, again: int, bottom: int | None = None) -> str:
         """The symbol of a declaration that is met `again` times."""
         found = self.names.get((name, at, again))
         if found is None:
@@ -52,7 +57,7 @@ class Symbols:
             bits = type_.bits if type_.bits != WORD else 64
             low = -(1 << (bits - 1)) if type_.signed else 0
             low, bits = (-128, 9) if type_ == CHAR else (low, bits)  # either sign
-            least, most = self.ranges.get(name, (low, low + (1 << bits) - 1))
+            least, most = self.ranges.get(name, (low if bottom is None else bottom, low + (1 << bits) - 1))
             self.names[name, at, again] = found
             self.known[found] = SizeSymbol(found, max(least, low), min(most, low + (1 << bits) - 1), axis=False)
             if type_.pointer:
@@ -61,7 +66,7 @@ class Symbols:
 
     def usual(self, name: str, *, backwards: bool = False) -> int:
         """A value at which a run is likely to be like most others."""
-        one, value = self.known[name], USUAL
+        one, value = self.known[name], 0 if name in self.cores else USUAL
         if name in self.pointers:
             order = [n for n in self.known if n in self.pointers]
             number = order.index(name)
@@ -79,11 +84,14 @@ class Arguments:
     met: dict[tuple[str, int], int] = field(default_factory=dict)
     stated: dict[str, None] = field(default_factory=dict)
     generic: bool = True  # loops are followed for any count
-    loops: list[tuple[str, str, Poly]] = field(default_factory=list)  # numbers of two rounds, and how many there are
+    loops: list[Any] = field(default_factory=list)  # parts of them of which two rounds stand for all
+    cuts: Mapping[tuple[int, int], Any] = field(default_factory=dict)  # how loops are looked at, by where they are met
 
     def fresh(self, name: str, type_: CType, at: int) -> Value:
         again = self.met[name, at] = self.met.get((name, at), 0) + 1
-        symbol = self.symbols.of(name, type_, at, again)
+        return self._value(self.symbols.of(name, type_, at, again), type_)
+
+    def _value(self, symbol: str, type_: CType) -> Value:
         value = self.values.setdefault(symbol, self.symbols.usual(symbol))
         if self.trace is None:
             return Value(value, type_)
@@ -92,6 +100,16 @@ class Arguments:
         if one.least >= 0:  # bounds of products are taken of what is not negative
             self.trace.ends[symbol] = (one.least, one.most)
         return Value(number_of(self.trace, symbol), type_)
+
+    def same(self, name: str, type_: CType, key: str = "", least: int | None = None) -> Value:
+        """The symbol of what is the same each time that it is asked for."""
+        again = self.met[key or name, -2] = self.met.get((key or name, -2), 0) or self._next(name)
+        return self._value(self.symbols.of(name, type_, -2, again, least), type_)
+
+    def _next(self, name: str) -> int:
+        """How many of one name there are, with this one."""
+        self.met[name, -3] = self.met.get((name, -3), 0) + 1
+        return self.met[name, -3]
 
     def holds(self, text: str, value: Value, line: int) -> None:
         """An assertion: from here on it holds. Raises Stopped where it does not."""

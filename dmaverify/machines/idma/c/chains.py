@@ -155,9 +155,11 @@ class ChainReader(FlightReader):
         whole = step != WIDTHS["next"] // 2 and (self.objects or self.rested or self.lifted)
         return isinstance(written, KnownPointer) or (written.number is None and bool(self.loosed or whole))
 
-    def entered(self, name: str, arguments: list[Value] | None, at: Part | None = None) -> Value:
+    def entered(
+        self, name: str, arguments: list[Value] | None, at: Part | None = None, function: Part | None = None
+    ) -> Value:
         before = self.serial
-        found = super().entered(name, arguments, at)
+        found = super().entered(name, arguments, at, function)
         for one in self.flying if name != "main" else ():
             if one.whole is not None and one.whole.born > before and not one.whole.constant:
                 why = f"`{one.whole.name}` ends with {name}(), and the engine may still fetch it"

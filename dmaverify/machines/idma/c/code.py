@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.trees import Code, parser_of, walk
+from dmaverify.machines.idma.c.headers import JoinedSource
 from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class Macro:
     part: Part = field(compare=False)
 
 
-def _root(text: Code) -> Node:
+def tree_of(text: Code) -> Node:
+    """The tree of a text."""
     return parser_of("c", "'dmaverify[c]'").parse(text.data).root_node
 
 
@@ -62,8 +64,15 @@ class Part:
         return self.node.type
 
     @property
-    def span(self) -> Span:
+    def raw(self) -> Span:
+        """Its place in the whole text, headers with it: what stands before what."""
         return self.text.span(self.node)
+
+    @property
+    def span(self) -> Span:
+        """Its place in the file where it stands."""
+        source = self.text.source
+        return source.original(self.raw) if isinstance(source, JoinedSource) else self.raw
 
     def field(self, name: str) -> Part | None:
         found = self.node.child_by_field_name(name)
@@ -95,6 +104,7 @@ class File:
     structs: dict[str, list[Part]] = field(default_factory=dict)  # all that the text defines, by their tags
     names: frozenset[str] = frozenset()  # of variables, functions, members, enumerators, wherever they are declared
     volatiles: frozenset[str] = frozenset()  # what is read through these names may be a register
+    others: bool = False  # it includes what is not read: that may give names
     packs: bool = False  # a pragma says how structures are laid out
     steps: list[tuple[int, str, bool]] = field(default_factory=list)  # where macros begin and end to be defined
 
@@ -107,7 +117,7 @@ class File:
                 block = block.parent
             if one.text.at is not None or block is None or block.type in _CHOSEN:
                 return None
-            if one.span.end <= part.span.start < Part(block, one.text).span.end:  # of a macro, where it is used
+            if one.raw.end <= part.raw.start < Part(block, one.text).raw.end:  # of a macro, where it is used
                 inner = one
         return inner
 
@@ -122,6 +132,10 @@ class File:
         inside = part.text is found[0].text and part.node.start_byte < block.end_byte
         return found[0] if inside or block.type == "translation_unit" else None
 
+    def owns(self, part: Part) -> bool:
+        """Whether a part stands in the file itself, and in no header of it."""
+        return part.span.source.name == part.text.source.name
+
     def declares(self, name: str) -> bool:
         """Whether anything in the file says what a name is."""
         return name in self.names or name in self.macros
@@ -132,7 +146,7 @@ class File:
         return before[-1] if before else None
 
     def define(self, macro: Macro) -> None:
-        self.steps.append((macro.part.span.start, macro.name, True))
+        self.steps.append((macro.part.raw.start, macro.name, True))
         known = self.macros.get(macro.name)
         if known is not None and known != macro:
             self.ambiguous.add(macro.name)
@@ -146,10 +160,10 @@ def read_c(source: Source) -> tuple[Code, Part]:
     if len(data) > MAX_BYTES:
         raise InputError(f"{source.name} has {len(data):,} bytes", None, f"C files up to {MAX_BYTES:,} bytes are read")
     text = Code(source, data)
-    root = _root(text)
+    root = tree_of(text)
     while (placed := _without_places(text, root)) != text.data:
         text = Code(source, placed)
-        root = _root(text)
+        root = tree_of(text)
     return text, Part(root, text)
 
 
@@ -205,7 +219,7 @@ def expanded(macro: Macro, arguments: list[str] | None, use: Part, *, statement:
             return None
         given = dict(zip(macro.params, arguments, strict=True))
         body = _WORD.sub(lambda m: f" {given[m[0]]} " if m[0] in given else m[0], body)
-    text, root = _in_function(use.text.source, body, use.span.start, use.span.end)
+    text, root = _in_function(use.text.source, body, use.raw.start, use.raw.end)
     if root.has_error or not root.named_children:
         return None
     block = root.named_children[0].child_by_field_name("body")
@@ -220,7 +234,7 @@ def expanded(macro: Macro, arguments: list[str] | None, use: Part, *, statement:
 @lru_cache(maxsize=512)  # a loop uses a macro again and again
 def _in_function(source: Source, body: str, start: int, end: int) -> tuple[Code, Node]:
     text = Code(source, f"void f(void){{ {body}; }}".encode(), at=Span(source, start, end))
-    return text, _root(text)
+    return text, tree_of(text)
 
 
 def declared(part: Part) -> tuple[str, str, int, Part | None]:

@@ -72,7 +72,7 @@ class Declarer(InitialReader):
             elif part.type == "preproc_call" and str(part).lstrip("# ").startswith("undef"):
                 name = str(part).split()[-1]
                 self.file.ambiguous.add(name)
-                self.file.steps.append((part.span.start, name, False))
+                self.file.steps.append((part.raw.start, name, False))
             elif part.type in ("preproc_if", "preproc_ifdef", "preproc_elif"):
                 self.collect(self._taken(part))
             elif part.type in ("preproc_else", "linkage_specification", "declaration_list"):
@@ -114,7 +114,7 @@ class Declarer(InitialReader):
     def _is_defined(self, part: Part) -> bool:
         """Whether a name is a macro where it stands; of what nothing says, that it is none is a condition."""
         name = str(part)
-        known = self.file.is_defined(name, part.span.start)
+        known = self.file.is_defined(name, part.raw.start)
         if known is None and name not in self.defines:
             self.file.undefined.add(name)
         return name in self.defines if known is None else known
@@ -204,6 +204,7 @@ class Declarer(InitialReader):
             name, shape, pointers, shaped = declared(inner or one)
             type_ = self.type_of(type_part, pointers)
             if shape == "function_declarator":
+                self.results[name] = type_
                 within = shaped.field("declarator") if shaped is not None else None
                 if within is not None and within.type == "parenthesized_declarator":
                     self.scopes[-1][name] = unknown(f"`{name}` is a pointer to a function", UNREAD)
@@ -287,8 +288,8 @@ class Declarer(InitialReader):
             step = type_.size if one is not None and one.type == "identifier" else 0
         shape = self.declared_shape(type_part, declarator)[1]
         step = step or (size_of(shape.element, self.word) if isinstance(shape, ArrayType) else 0)
-        own = unknown(f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS",
-                      CType(self.word, pointer=True, step=step))  # fmt: skip
+        why = f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS"
+        own = unknown(why, CType(self.word, pointer=True, step=step), f"&{name} {self.steps if self.stack else ''}")
         self.scopes[-1][name] = own
         self.arrays[name] = f"the {whole:,} bytes of " if whole else ""
         why = "" if whole else f"how long `{name}` is, is not known"

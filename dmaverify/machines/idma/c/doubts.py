@@ -88,6 +88,8 @@ class Doubter(Declarer):
     def _runs(self, name: str) -> bool:
         """Whether a name in a declaration is a macro that is a statement, or one that launches."""
         macro = self.file.macros.get(name)
+        if macro is None and name in self.known:
+            return False
         return self._may(name) or (macro is not None and _STATEMENT.search(macro.text) is not None)
 
     def _launches_here(self, part: Part) -> bool:
@@ -173,7 +175,7 @@ class Doubter(Declarer):
                     self.forgotten(whole, f"`{inner}`")
                 elif inner not in written:
                     self.hidden(inner)
-            key = f"{name} {whole} {[v.number for v in self.scopes[-1].values()]}"
+            key = "" if whole is None else f"{name} {whole} {[v.number for v in self.scopes[-1].values()]}"
             if whole is not None and key not in self.following:
                 self.following[key] = None
                 self.deep += 1

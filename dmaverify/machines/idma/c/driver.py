@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
@@ -19,6 +21,7 @@ from dmaverify.machines.idma.c.arguments import Arguments, Stopped, Symbols
 from dmaverify.machines.idma.c.code import File, Part, read_c
 from dmaverify.machines.idma.c.doubts import Doubted
 from dmaverify.machines.idma.c.effects import called_name, names_declared, volatile_names
+from dmaverify.machines.idma.c.headers import JoinedSource, joined, others_in
 from dmaverify.machines.idma.c.launches import FunctionLaunches, Launcher
 from dmaverify.machines.idma.c.loops import LoopRunner
 from dmaverify.values import dataclass, field
@@ -46,6 +49,7 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
     InputError for a file that launches nothing.
     """
     launcher, root = _collected(source, defines, front_end, fetch)
+    source = root.text.source
     file = launcher.file
     entries = [_entry(launcher, "file")] if launcher.told or launcher.doubts else []
     launcher.fresh()
@@ -86,6 +90,9 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
         launcher.conditions[f"{name} is {'0' if name.startswith('`') else 'not defined'}"] = None
     for name in sorted(launcher.seen & launcher.arrays.keys()):  # addresses of the user's: none else are known
         launcher.conditions[f"no launch leaves {launcher.arrays[name]}{name}"] = None
+    if isinstance(source, JoinedSource):
+        names = ", ".join(Path(one).name for one in source.headers)
+        launcher.assumed[f"headers of the project are read: {names}"] = None
     defined = tuple(f"{name} is {defines[name]}" for name in sorted(defines) if " ".join(name.split()) in launcher.seen)
     return Driver(
         tuple(entries),
@@ -100,18 +107,40 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
 
 
 def _collected(source: Source, defines: Mapping[str, str], front_end: str, fetch: int) -> tuple[Launcher, Part]:
-    _, root = read_c(source)
+    text = _read(source)
     size = defines.get("__SIZEOF_POINTER__", "0")
     if size not in ("0", "4", "8"):
         raise InputError(f"__SIZEOF_POINTER__ is {size}", None, "4 or 8 bytes")
     launcher = LoopRunner(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
     launcher.chained, launcher.fetch = front_end == "desc64", fetch
-    launcher.file.packs = re.search(r"[Pp]ragma\b[^\n]*\bpack\b", source.text) is not None
-    launcher.file.names, launcher.file.volatiles = names_declared(root), volatile_names(root)
-    early = _before_defined(root, launcher.file.structs)
-    launcher.collect(root.parts())
-    launcher.file.ambiguous |= early
-    return launcher, root
+    launcher.file.packs = re.search(r"[Pp]ragma\b[^\n]*\bpack\b", text.source.text) is not None
+    launcher.file.names, launcher.file.volatiles = text.names, text.volatiles
+    launcher.file.others = others_in(text.source.text)
+    launcher.file.structs = {name: [*found] for name, found in text.structs.items()}
+    launcher.collect(text.root.parts())
+    launcher.file.ambiguous |= text.early
+    return launcher, text.root
+
+
+@dataclass(frozen=True)
+class DriverText:
+    """A file with its headers, as it is before anything of it is known."""
+
+    source: Source
+    root: Part
+    names: frozenset[str]
+    volatiles: frozenset[str]
+    structs: Mapping[str, list[Part]]
+    early: frozenset[str]  # macros that are used before they are defined
+
+
+@lru_cache(maxsize=2)  # a function with arguments is run again and again
+def _read(source: Source) -> DriverText:
+    whole = joined(source)
+    _, root = read_c(whole)
+    structs = dict[str, list[Part]]()
+    early = _before_defined(root, structs)
+    return DriverText(whole, root, names_declared(root), volatile_names(root), structs, frozenset(early))
 
 
 def _is_static(part: Part) -> bool:
@@ -141,7 +170,8 @@ def _all_run(launcher: Launcher) -> list[FunctionLaunches]:
     """Every function that begins by itself, and each of the others that none of these runs, as another file may call
     it; where it may run here, that no other file does is a condition.
     """
-    functions, launcher.ran, launcher.looked = launcher.file.functions, set(), set()
+    launcher.ran, launcher.looked = set(), set()
+    functions = {name: part for name, part in launcher.file.functions.items() if launcher.file.owns(part)}
     out = [_ran(launcher, name) for name in _entries(launcher.file)]
     looked = frozenset(launcher.looked)
     for name in reversed(functions):
@@ -160,8 +190,12 @@ def _ran(launcher: Launcher, name: str) -> FunctionLaunches:
     launcher.entry, launcher.sole = name, name == "main" and _entries(launcher.file) == ["main"]
     launcher.fresh()
     launcher.steps = 0
-    launcher.entered(name, None)
-    return _entry(launcher, name)
+    before, launcher.conditions = launcher.conditions, {}
+    try:
+        launcher.entered(name, None)
+        return _entry(launcher, name)
+    finally:
+        launcher.conditions = {**before, **launcher.conditions}
 
 
 def _inner(launcher: Launcher, runs: Sequence[FunctionLaunches]) -> list[FunctionLaunches]:
@@ -173,7 +207,8 @@ def _inner(launcher: Launcher, runs: Sequence[FunctionLaunches]) -> list[Functio
         return []
     kept = dict(launcher.conditions), copy(launcher.assumed), copy(launcher.wrote)
     known = {one.name for one in runs}
-    names = [name for name in functions if name in launcher.ran and name not in known]
+    names = [name for name, one in functions.items()
+             if name in launcher.ran and name not in known and launcher.file.owns(one)]  # fmt: skip
     found = [_ran(launcher, name) for name in names if not _is_static(functions[name])]
     launcher.conditions, launcher.assumed, launcher.wrote = kept
     return [one for one in found if one.told or one.doubts]
@@ -229,6 +264,7 @@ class FunctionOfFile:
     fetch: int = 64
     written: frozenset[tuple[int, int]] = frozenset()
     first_page: int | None = None
+    steps: int = 0  # of all runs so far
 
     def run(self, arguments: Arguments) -> FunctionLaunches | None:
         """What it launches; None where an assertion does not hold and nothing was launched before."""
@@ -240,6 +276,8 @@ class FunctionOfFile:
         except Stopped:
             found = _entry(launcher, self.name)
             return found if found.told or found.doubts else None
+        finally:
+            self.steps += launcher.steps
 
 
 def _aliases(root: Part, file: File) -> list[Doubted]:
@@ -281,7 +319,7 @@ def _entries(file: File) -> list[str]:
     reached: set[str] = set()
     out: list[str] = []
     for name in (*roots, *calls):
-        if name in reached:
+        if name in reached or not file.owns(file.functions[name]):
             continue
         out.append(name)
         left = [name]

@@ -54,6 +54,7 @@ class Evaluator:
         self.depth = 0
         self.defines = {" ".join(name.split()): literal(text, word) for name, text in defines.items()}
         self.seen: set[str] = set()
+        self.results: dict[str, CType | None] = {}  # of functions that the text declares
         self.arrays: dict[str, str] = {}  # that the text declares, with how long they are, in words
 
     # ------------------------------------------------------------ hooks
@@ -112,12 +113,12 @@ class Evaluator:
         """In bytes; 0 of what is no structure that is read."""
         return 0
 
-    def given(self, part: Part, name: str, type_: CType | None, why: str) -> Value:
-        """A variable of which nothing but its type is known."""
+    def given(self, part: Part | None, name: str, type_: CType | None, why: str) -> Value:
+        """A variable, or the value of an expression, of which nothing but its type is known."""
         real = type_ is not None and bool(type_.step) and not type_.pointer
         if self.arguments is None or type_ is None or name in self.defines or real:
             return unknown(why, type_ or UNREAD)
-        return self.arguments.fresh(name, type_, part.span.start)
+        return self.arguments.fresh(name, type_, -1 if part is None else part.raw.start)
 
     # ------------------------------------------------------------ types
 

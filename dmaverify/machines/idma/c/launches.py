@@ -23,7 +23,17 @@ from dmaverify.machines.idma.c.descriptors import field_of
 from dmaverify.machines.idma.c.doubts import Doubted
 from dmaverify.machines.idma.c.effects import called_name, is_called, macro_at, reaches, spreads, target_of
 from dmaverify.machines.idma.c.in_flight import FlyingDescriptor
-from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
+from dmaverify.machines.idma.c.names import (
+    ASSERTIONS,
+    CALLS,
+    NO_LAUNCH,
+    OF_C,
+    TRACKING,
+    UNREAD,
+    WAITS,
+    RuntimeCall,
+)
+from dmaverify.machines.idma.c.numbers import LLONG, UINT, ULLONG, WORD, CType, Value, converted, unknown
 from dmaverify.machines.idma.c.pulp import (
     OWN_COUNTER,
     PULP_ALLOCATES,
@@ -34,6 +44,7 @@ from dmaverify.machines.idma.c.pulp import (
     UnreadCall,
     pulp_descriptor,
 )
+from dmaverify.machines.idma.c.tiles import made_of
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 from dmaverify.machines.idma.text import Image, ToldDescriptor
@@ -48,61 +59,12 @@ MOST_CHANNELS = 8
 """Bits 4:2 of a dmcpy."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeCall:
-    """A function of a runtime: outer dimensions, bits of addresses (0: of a pointer), of length and strides, whether it
-    returns after completion, and whether its last argument is a channel.
-    """
-
-    dims: int
-    address: int
-    width: int
-    waits: bool = False
-    channel: bool = False
-
-
-CALLS = {
-    f"snrt_dma_start_{dims + 1}d{'_channel' * channel}{'_wideptr' * bool(address)}":
-        RuntimeCall(dims, address, 32, channel=channel)
-    for dims in (0, 1) for channel in (False, True) for address in (WORD, 64)
-}  # fmt: skip
-CALLS |= {
-    "sys_dma_memcpy": RuntimeCall(0, 64, 64), "sys_dma_blk_memcpy": RuntimeCall(0, 64, 64, True),
-    "sys_dma_2d_memcpy": RuntimeCall(1, 64, 64), "sys_dma_2d_blk_memcpy": RuntimeCall(1, 64, 64, True),
-}  # fmt: skip
-WAITS = ("snrt_dma_wait_all", "snrt_dma_wait", "snrt_dma_wait_channel", "snrt_dma_wait_all_channel",
-         "snrt_dma_wait_all_channels")  # fmt: skip
-"""Those that name no channel wait for channel 0; the last one for as many channels as it is told."""
-UNREAD = ("snrt_dma_", "plp_dma_", "mchan_")
-"""How functions begin that may launch, whatever they are."""
-ASSERTIONS = ("assert", "__builtin_assume")
-SNRT_PLAIN = (
-    "is_dm_core", "is_compute_core", "hartid", "mcycle", "fpu_fence", "exit", "cluster", "cls", "putchar",
-    *(f"{place}_{what}" for place in ("cluster", "global", "cluster_compute", "cluster_dm")
-      for what in ("idx", "num", "core_idx", "core_num", "core_base_hartid", "hw_barrier", "barrier")),
-    "inter_cluster_barrier", "partial_barrier", "global_compute_core_num", "global_compute_core_idx",
-    *(f"l{level}_{what}" for level in (1, 3)
-      for what in ("next", "alloc", "malloc", "next_v2", "alloc_cluster_local", "alloc_compute_core_local",
-                   "update_next", "update_next_v2", "start_addr", "end_addr")),
-    "l1alloc", "l3alloc", "remote_l1_ptr", "alloc_init", "mutex_acquire", "mutex_release", "mutex_lock",
-    *(f"ssr_{what}" for what in ("enable", "disable", "read", "write", "write_imm", "repeat", "loop_1d", "loop_2d",
-                                 "loop_3d", "loop_4d")),
-    *(f"{what}_perf_counter" for what in ("get", "start", "stop", "reset")),
-)  # fmt: skip
-"""Functions of the Snitch runtime, behind `snrt_`, that launch nothing; `snrt_dma_` is read before."""
-NO_LAUNCH = frozenset((
-    "memset", "bzero", "printf", "fprintf", "snprintf", "puts", "putchar", "assert", "abort", "exit", "malloc",
-    "calloc", "free", "fence", *PULP_FREES, *(f"snrt_{name}" for name in SNRT_PLAIN),
-))  # fmt: skip
-"""Functions that launch nothing, by their whole names: of C, and of the runtimes."""
 _IDLE = re.compile(
     r'^(__)?asm(__)? *((__)?volatile(__)?)? *\( *"(fence|fence\.i|nop|pause)[ \w,]*"( *: *: *(: *"memory")?)? *\)$'
 )
 """Assembly that orders accesses of a core, or does nothing: it launches nothing, and waits for nothing."""
 _INSTRUCTION = re.compile(r"\bdm(src|dst|cpyi?|str|rep|user|init)\b|\.(word|4byte|long|int|insn|macro|include|inst)\b")
 """Assembly that is, or may be, an instruction of inst_64."""
-_OF_C = re.compile(r"NULL|true|false|std(in|out|err)|errno|EOF|EXIT_\w+|__\w+__|__func__|\w+_(MAX|MIN)|PLP_DMA_\w+")
-"""Names of C's own headers, and constants of the PULP runtime: they do nothing."""
 NAMES = ("dst", "src", "length", "dst_stride", "src_stride", "reps")
 
 
@@ -134,6 +96,7 @@ def _meant(name: str) -> str | None:
 
 class Launcher(ChainReader):
     launching = frozenset((*CALLS, *PULP_CALLS))
+    calls_read = frozenset((*CALLS, *PULP_CALLS, *ASSERTIONS, *PULP_ALLOCATES, *PULP_WAITS, *PULP_FREES, *WAITS))
     since: int | None = None
     """In a round that stands for others: the objects that were there before."""
 
@@ -178,6 +141,8 @@ class Launcher(ChainReader):
         own = name in self.file.functions and name not in self.launching
         if name in ASSERTIONS and len(arguments) == 1 and name not in self.file.functions:
             return self._asserted(call, arguments[0], self.truth(arguments[0]))
+        if name in TRACKING and not own and not arguments:
+            return Value(0)
         marks, values = list[tuple[int, int]](), list[Value]()
         for one in arguments:
             marks.append(self.mark())
@@ -202,13 +167,17 @@ class Launcher(ChainReader):
             return Value(0)
         if name.startswith(UNREAD) and name not in self.file.functions:
             self.steps += 10
+            tile = made_of(call, name, len(values))
+            if tile is not None:
+                return self.entered(f"{name}/{len(values)}", values, call, tile)
             near = _meant(name)
             return self.doubted(call, f"`{name}` is not read{f'; {near}' if near else ''}")
         if name in self.file.functions:
             return self.entered(name, values, call)
         if not name.isidentifier() or any(name in scope for scope in self.scopes):
             return self.doubted(call, "a call through a pointer to a function, which is not read")
-        self.foreign = self.foreign or (f"{name}()" if self.told else "")
+        if self.told and name not in NO_LAUNCH:  # those wait for nothing, either
+            self.foreign = self.foreign or f"{name}()"
         self._outside(name)
         if self.chained:
             self.lent(call, values)
@@ -257,7 +226,8 @@ class Launcher(ChainReader):
 
     def foreign_name(self, part: Part) -> Value:
         """A name that nothing in the file declares may be a macro of another file, which does anything."""
-        if self.stack and not self.file.declares(str(part)) and not _OF_C.fullmatch(str(part)):
+        known = str(part) in self.known or str(part) in NO_LAUNCH or OF_C.fullmatch(str(part))
+        if self.stack and not self.file.declares(str(part)) and not known:
             self.conditions[f"`{part}` launches nothing"] = None
         return super().foreign_name(part)
 
@@ -305,13 +275,13 @@ class Launcher(ChainReader):
 
     def _waited(self, call: Part, name: str, values: list[Value]) -> None:
         numbers = [value.number for value in values]
-        numbers += [0] if name == "snrt_dma_wait" else []
+        numbers += [0] if name == "snrt_dma_wait" and len(values) == 1 else []
         asked = values[0].launch if values and name in ("snrt_dma_wait", "snrt_dma_wait_channel") else None
         if name in ("snrt_dma_wait_all_channels", "snrt_dma_wait_all_channel") and numbers[:1] != [None] and numbers:
             most = numbers[0] or 0
             channels = list(range(most)) if name.endswith("s") else [most]
-        elif name == "snrt_dma_wait_all" and not values:
-            channels = [0]
+        elif name == "snrt_dma_wait_all" and (not values or numbers[0] is not None):
+            channels = [numbers[0] or 0 if values else 0]
         elif asked is not None and asked >= 0 and self.told[asked].channel == numbers[-1]:
             self.settled(asked)
             return
@@ -322,18 +292,19 @@ class Launcher(ChainReader):
 
     def _launched(self, call: Part, kind: RuntimeCall, values: list[Value]) -> Value:
         wanted = 3 + 3 * kind.dims + kind.channel
-        if len(values) != wanted:
+        chosen = kind.channel or (kind.address == WORD and len(values) == wanted + 1)  # a parameter with a default
+        if len(values) != wanted + (chosen and not kind.channel):
             return self.doubted(call, f"it has {len(values)} arguments, not {wanted}")
         if self.map is not None and (self.wrote or self.ever):
             return self.doubted(call, BESIDE)
         self.by_call = True
-        channel = values.pop() if kind.channel else Value(0)
+        channel = values.pop() if chosen else Value(0)
         if channel.number is None or not 0 <= channel.number < MOST_CHANNELS:
             return self.doubted(call, f"channel: {channel.why or channel.number}")
         address = CType(kind.address, pointer=kind.address == WORD)
         given: list[int] = []
         for name, value in zip(NAMES, values, strict=False):
-            own = value if "stride" in name else converted(value, address if name in ("dst", "src") else ULLONG)
+            own = self.taken(value, LLONG if "stride" in name else address if name in ("dst", "src") else ULLONG)
             if own.number is None:
                 return self.doubted(call, f"{name}: {own.why}")
             low = -(1 << (kind.width - 1)) if "stride" in name else 0
@@ -347,6 +318,10 @@ class Launcher(ChainReader):
         if kind.waits:
             self.waits.append(len(self.told))
         return found
+
+    def taken(self, value: Value, type_: CType) -> Value:
+        """A value as a parameter of a runtime's function has it; a stride as it is."""
+        return value if type_ == LLONG else converted(value, type_)
 
     def added(self, told: ToldDescriptor, at: Part) -> Value:
         most = 0 if self.arguments is None else MOST_PLAIN if self.arguments.trace is None else MOST_SYMBOLIC

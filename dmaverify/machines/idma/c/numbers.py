@@ -53,7 +53,7 @@ CHAR = CType(7)
 @dataclass(frozen=True, slots=True)
 class Value:
     """A constant, or why there is none. `launch` is the number of the launch whose id it is, `report` what it says of
-    launches.
+    launches, `origin` who gives it where nothing in the file does: another function, a name, an object's address.
     """
 
     number: int | None
@@ -61,10 +61,11 @@ class Value:
     why: str = ""
     launch: int | None = None
     report: Report | None = None
+    origin: str = ""
 
 
-def unknown(why: str, type_: CType = INT) -> Value:
-    return Value(None, type_, why)
+def unknown(why: str, type_: CType = INT, origin: str = "") -> Value:
+    return Value(None, type_, why, origin=origin)
 
 
 def types(word: int = WORD) -> dict[str, CType]:

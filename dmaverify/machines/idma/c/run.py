@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from dmaverify.language.numbers import Symbolic
 from dmaverify.machines.idma.c.aggregates import ObjectPlace, WholeObject
+from dmaverify.machines.idma.c.cases import CaseReader
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
-from dmaverify.machines.idma.c.doubts import MOST_CALLS, Doubter
+from dmaverify.machines.idma.c.doubts import MOST_CALLS
 from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, called_name, deep, exposures, jumps, splits, target_of
-from dmaverify.machines.idma.c.numbers import UNREAD, WORD, Value, binary, converted, promoted, unknown
+from dmaverify.machines.idma.c.numbers import WORD, Value, binary, promoted, unknown
 
 MOST_STEPS = 150_000
 _LEAVES = re.compile(r"\b(return|break|continue|goto)\b")
@@ -33,7 +33,7 @@ class _Left(Exception):
         self.how, self.value, self.why = how, value, why
 
 
-class Runner(Doubter):
+class Runner(CaseReader):
     """Runs functions of a file with what is constant in them."""
 
     most_steps = MOST_STEPS
@@ -207,20 +207,26 @@ class Runner(Doubter):
         condition, yes, other = part.field("condition"), part.field("consequence"), part.field("alternative")
         no = next(iter(other.parts()), None) if other else None
         value = self.truth(condition)
-        test = self._role(condition) if value.number is None else bool(value.number)
+        both = [b for b in (yes, no) if b is not None]
+        role = self._role(condition) if value.number is None else None
+        test = bool(value.number) if value.number is not None else role
+        test = self.decided(condition, value, both) if test is None else test
         if test is not None:
             branch, other_ = (yes, no) if test else (no, yes)
-            if other_ is not None and value.number is None and self.launches(other_):
+            if other_ is not None and role is not None and self.launches(other_):
                 self.doubt(other_, f"the condition {condition}")  # of a core that is not meant
             if branch is not None:
                 self.run(branch)
             return
         why = f"the condition {condition}"
-        both = [b for b in (yes, no) if b is not None]
         for branch in both:
             self.doubt(branch, why)
         for branch in both:
             self.may_leave(branch, why)
+
+    def decided(self, condition: Part | None, value: Value, branches: list[Part]) -> bool | None:
+        """Which way a condition without a value goes in this run; None where both are looked through."""
+        return None
 
     def _run_labeled_statement(self, part: Part) -> None:
         self.block(part.parts()[1:])
@@ -230,7 +236,7 @@ class Runner(Doubter):
         value, body = self.value(part.field("condition")), part.field("body")
         cases = body.parts() if body is not None else []
         why = f"the value of {part.field('condition')} of a switch"
-        found = self._case(promoted(value), cases) if value.number is not None else None
+        found = self.case_of(promoted(value), cases) if value.number is not None else None
         if found is None:
             self.doubt(part, why)
             self.may_leave(part, why)
@@ -238,7 +244,7 @@ class Runner(Doubter):
         depth = len(self.scopes)
         self.scopes.append({})
         for case in cases[:found]:
-            self._jumped_over(case)
+            self.jumped_over(case)
         try:
             for case in cases[found:]:
                 given = case.field("value")
@@ -248,30 +254,6 @@ class Runner(Doubter):
                 raise
         finally:
             del self.scopes[depth:]
-
-    def _jumped_over(self, case: Part) -> None:
-        """What a case declares that does not run: its names are there, and hold nothing."""
-        for one in case.parts():
-            if one.type in ("enum_specifier", "declaration", "type_definition"):
-                self._enumerators(one)
-            for child in one.node.children_by_field_name("declarator") if one.type == "declaration" else ():
-                name, _, pointers, _ = declared(Part(child, one.text))
-                type_ = self.type_of(one.field("type"), pointers)
-                self.scopes[-1][name] = unknown(f"`{name}` is declared before the case that runs", type_ or UNREAD)
-
-    def _case(self, value: Value, cases: list[Part]) -> int | None:
-        """The number of the case that a value goes to, or of cases; None where that is not known."""
-        nested = [one for case in cases for one in case.every() if one.type == "case_statement" and one != case]
-        if nested or any(one.type != "case_statement" or one.node.has_error for one in cases):
-            return None
-        given = [one.field("value") for one in cases]
-        numbers = [None if one is None else converted(self.value(one), value.type).number for one in given]
-        if any(one is not None and number is None for one, number in zip(given, numbers, strict=True)):
-            return None
-        if any(isinstance(number, Symbolic) for number in (*numbers, value.number)):
-            return None
-        fits = [n for n, number in enumerate(numbers) if number is not None and number == value.number]
-        return next(iter([*fits, *(n for n, one in enumerate(given) if one is None)]), len(cases))
 
     def _role(self, part: Part | None) -> bool | None:
         text = str(part).strip("()").replace(" ", "").lstrip("!").rstrip("(") + "()"
@@ -367,10 +349,12 @@ class Runner(Doubter):
 
     # ------------------------------------------------------------ calls
 
-    def entered(self, name: str, arguments: list[Value] | None, at: Part | None = None) -> Value:
-        """Runs a function of the file; without `arguments`, with none known."""
+    def entered(
+        self, name: str, arguments: list[Value] | None, at: Part | None = None, function: Part | None = None
+    ) -> Value:
+        """Runs a function, of the file where no other is given; without `arguments`, with none known."""
         self.ran.add(name)
-        function = self.file.functions[name]
+        function = function or self.file.functions[name]
         declarator, body = function.field("declarator"), function.field("body")
         if self.stack >= MOST_CALLS or body is None or declarator is None:
             self.doubt(at or function, f"calls of `{name}` deeper than {MOST_CALLS}")
@@ -381,6 +365,8 @@ class Runner(Doubter):
             self._addressed[name] = exposures(self.file, function)
         self.exposed, self.unseen = self._addressed[name]
         self.scopes = [outer[0], self._parameters(shape.field("parameters") if shape else None, arguments)]
+        if arguments is None and self.arguments is not None and self.arguments.symbols.parameters is None:
+            self.arguments.symbols.parameters = frozenset(self.arguments.symbols.known)
         self.stack += 1
         try:
             self.run(body)

@@ -9,16 +9,16 @@ are open, never proved. A value that breaks a rule is run again on plain numbers
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.language.numbers import Poly
-from dmaverify.machines.idma.c.arguments import PLACE, Arguments, Misaligned, polynomial
+from dmaverify.machines.idma.c.arguments import PLACE, USUAL, Arguments, Misaligned, polynomial
+from dmaverify.machines.idma.c.conditions import fixes, shown_text
 from dmaverify.machines.idma.c.driver import FunctionOfFile
 from dmaverify.machines.idma.c.launches import FunctionLaunches
-from dmaverify.machines.idma.c.loops import for_every_round
+from dmaverify.machines.idma.c.loops import LoopCut, Recut, for_every_round
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NO_ADDRESS
 from dmaverify.machines.idma.nd import Corners, extent, placed
@@ -26,14 +26,17 @@ from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.sizes.complete import outside_all
 from dmaverify.prove.sizes.divisors import traced
-from dmaverify.prove.sizes.facts import SizeFact, SizeRegion, SizeSymbol, Template
+from dmaverify.prove.sizes.facts import SizeFact, SizeRegion, Template
 from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
 
-MOST_RUNS, MOST_RESTARTS, MOST_CLAUSES = 40, 8, 3
+MOST_RUNS, MOST_RESTARTS, MOST_CLAUSES = 40, 24, 3
+MOST_BESIDE = 20  # runs that begin at values of another one, with one changed
+MOST_STEPS = 30_000  # of all runs
+LAST_FACTS = 40  # of a run that are made to differ
 FEW_RUNS = 6  # where some values are broken or open, and others proved, so that a condition is all there is to find
 
 
@@ -82,16 +85,44 @@ class ArgumentSearch:
         symbols = self.function.symbols
         values: Mapping[str, int] | None = {}
         for number in range(MOST_RUNS):
-            if values is None or (number >= FEW_RUNS and {run.status for run in self.runs} & {"broken", "open"}):
+            if values is None or self.function.steps > MOST_STEPS:
                 return
             run = self._run(values, generic=True) or self._run(values, generic=False)
             assert run is not None
             self.runs.append(run)
             if run.region is None and number > 1:
                 return
-            values = {name: symbols.usual(name, backwards=number == 0) for name in symbols.known}
-            if number > 1 or any(run.region is not None and run.region.holds(values) for run in self.runs):
+            values = {name: symbols.usual(name, backwards=True) for name in symbols.known}
+            if number or self._held(values):
+                values = self._beside()
+            if values is None and (number + 1 < FEW_RUNS or not {one.status for one in self.runs} & {"broken", "open"}):
                 values = self._next()
+
+    def _held(self, values: Mapping[str, int]) -> bool:
+        """Whether a run stands for these values, as far as those that it has not met go."""
+        return any(run.region is not None and run.region.holds(values) for run in self.runs)
+
+    def _beside(self) -> Mapping[str, int] | None:
+        """The values of a run with one changed, so that what was decided last is another way: of one that is proved,
+        few rounds and odd numbers; before there is one, of the run that went furthest. None where no run is left to
+        be found so.
+        """
+        known, proved = self.function.symbols.known, self.proved()
+        if len(self.runs) > MOST_BESIDE:
+            return None
+        usual = {name: self.function.symbols.usual(name) for name in known}
+        begun = proved[:2] or sorted(self.runs, key=lambda one: -len(one.values))
+        for run in begun:
+            if run.region is None:
+                continue
+            for fact in reversed(run.region.facts[-LAST_FACTS * (10 if proved else 1) :]):
+                for name in sorted(fact.poly.symbols & known.keys() - self.function.symbols.pointers):
+                    for value in (*range(6), USUAL + 1) if proved else (0, 1, 2, 2 * USUAL, USUAL * USUAL):
+                        one = known[name]
+                        tried = {**usual, **run.values, name: max(one.least, min(value, one.most or value))}
+                        if not SizeRegion((fact,), run.region.floors).holds(tried) and not self._held(tried):
+                            return tried
+        return None
 
     def _next(self) -> Mapping[str, int] | None:
         """Values that no run stands for."""
@@ -109,7 +140,7 @@ class ArgumentSearch:
 
     def _tried(self, values: Mapping[str, int], *, generic: bool) -> SymbolicRun:
         divisors: dict[str, Poly] = {}
-        known = dict(values)
+        known, cuts = dict(values), dict[tuple[int, int], LoopCut]()
         for _ in range(MOST_RESTARTS):
             ends = {one.name: (one.least, one.most) for one in self.function.symbols.known.values() if one.least >= 0}
             if any(name not in ends for name in divisors):
@@ -118,7 +149,7 @@ class ArgumentSearch:
                 trace = traced(known, tuple(divisors.items()), generic=False, ends=ends)
             except Stuck as error:
                 return SymbolicRun("open", known, why=str(error))
-            arguments = Arguments(self.function.symbols, known, trace, generic=generic)
+            arguments = Arguments(self.function.symbols, known, trace, generic=generic, cuts=cuts)
             self.looped = arguments.loops
             try:
                 done = self._launched(arguments, trace)
@@ -128,7 +159,19 @@ class ArgumentSearch:
                 self.function.symbols.pointers.add(error.name)
                 known[error.name] = PLACE
                 continue
+            except Recut as other:
+                cuts[other.cut.key] = other.cut
+                continue
             except Restart as again:
+                loop = next((one for one in arguments.loops if again.name in (one.number, one.later)), None)
+                if loop is not None:
+                    try:
+                        loop.by_turns(again.by, "what is decided differs from round to round")
+                    except Recut as other:
+                        cuts[other.cut.key] = other.cut
+                        continue
+                    except Stuck as error:
+                        return SymbolicRun("open", known, trace.region(), why=str(error))
                 divisors[again.name] = divisors.get(again.name, Poly.of(1)) * again.by
                 continue
             except BrokenRule as error:
@@ -143,6 +186,8 @@ class ArgumentSearch:
 
     def _launched(self, arguments: Arguments, trace: Trace) -> SymbolicRun:
         found = self.function.run(arguments)
+        if found is None and arguments.loops:
+            raise Stuck("an assertion of a round does not hold")
         if found is None:
             return SymbolicRun("stopped", arguments.values, trace.region())
         if found.doubts:
@@ -189,6 +234,24 @@ class ArgumentSearch:
 
     # ------------------------------------------------------------ what comes out
 
+    def happens(self, run: SymbolicRun) -> bool:
+        """Whether somebody may give the values of a run: a caller those of parameters and of what lies behind them, an
+        allocator places that lie apart, one of the cores the number 0. Others may be values that nobody ever gives.
+        """
+        symbols = self.function.symbols
+        own = set(symbols.parameters or ()) | symbols.chosen
+        own |= {name for name in symbols.cores if run.values.get(name) == 0}
+        usual = ({name: symbols.usual(name, backwards=way) for name in symbols.known} for way in (False, True))
+        if any(all(run.values.get(name) == one[name] for name in symbols.places) for one in usual):
+            own |= symbols.places
+        used = {name for fact in (run.region.facts if run.region is not None else ()) for name in fact.poly.symbols}
+        floors = run.region.floors if run.region is not None else ()
+        used |= {name for one in floors for name in one.top.symbols | one.bottom.symbols} - {f.name for f in floors}
+        plain = run.status == "broken" and run.region is not None
+        if (used & symbols.known.keys() if plain else symbols.known.keys()) <= own:
+            return True
+        return self.complete and all(one.status in ("broken", "stopped") for one in self.runs)
+
     def proved(self) -> list[SymbolicRun]:
         return [run for run in self.runs if run.status == "proved" and run.launches]
 
@@ -197,9 +260,9 @@ class ArgumentSearch:
         out: list[str] = []
         for run in right:
             assert run.region is not None
-            if len(out) < MOST_CLAUSES and not _fixes(run.region.facts, self.function.symbols.known):
+            if len(out) < MOST_CLAUSES and not fixes(run.region.facts, self.function.symbols.known):
                 facts = self._reduced(run.region)
-                out.append(" and ".join(_shown(fact.text) for fact in facts) or "always")
+                out.append(" and ".join(shown_text(fact.text) for fact in facts) or "always")
         return out
 
     def _reduced(self, region: SizeRegion) -> list[SizeFact]:
@@ -236,8 +299,12 @@ class SettledFunction:
     condition: str = ""
 
 
-def settled(search: ArgumentSearch, broken: Callable[[FunctionLaunches], bool]) -> SettledFunction | None:
-    """What a function with arguments is judged by; None where that is open. `broken` judges plain numbers alone."""
+def settled(
+    search: ArgumentSearch, broken: Callable[[FunctionLaunches], bool], *, launching: bool = True
+) -> SettledFunction | None:
+    """What a function with arguments is judged by; None where that is open. `broken` judges plain numbers alone; that
+    one which has calls that are launches, `launching`, launches nothing at some values is no answer.
+    """
     search.search()
     proved = search.proved()
     right = proved or [run for run in search.runs if run.status == "proved"]  # of what launches nothing, too
@@ -245,15 +312,16 @@ def settled(search: ArgumentSearch, broken: Callable[[FunctionLaunches], bool]) 
     if shown is not None:
         if search.complete and all(run.status in ("proved", "stopped") for run in search.runs):
             return SettledFunction(shown)
-        clauses = search.conditions(right)
+        clauses = search.conditions(proved if launching else right)
         if clauses:
             return SettledFunction(shown, f"{search.function.name}(): {'; or '.join(dict.fromkeys(clauses))}")
     for run in search.runs:
         found = search.plain(run) if run.status in ("broken", "open") else None
         if found is not None and broken(found):
-            if not proved or search.stated or search.function.symbols.ranges:
+            if search.happens(run) and (not proved or search.stated or search.function.symbols.ranges):
                 return SettledFunction(found)
-            search.runs.insert(0, replace(run, why=f"it is right as {shown and shown.name}, and wrong as {found.name}"))
+            other = f"right as {shown.name}, and " if shown is not None else ""
+            search.runs.insert(0, replace(run, why=f"it is {other}wrong as {found.name}"))
             break
     return None
 
@@ -266,40 +334,8 @@ class _Ports:
         return self.values
 
 
-def _fixes(facts: Sequence[SizeFact], symbols: Mapping[str, SizeSymbol]) -> bool:
-    """Whether facts leave an argument one value alone: then they stand for no others."""
-    ends = {name: [one.least, one.most if one.most is not None else one.least] for name, one in symbols.items()}
-    for fact in facts:
-        if fact.op not in ("ge", "eq", "ne") or len(fact.poly.symbols) != 1 or set(map(len, fact.poly.terms)) - {0, 1}:
-            continue
-        (name,) = fact.poly.symbols
-        for poly in (fact.poly, -fact.poly) if fact.op == "eq" else (fact.poly,):
-            factor, rest = poly.terms[name,], poly.terms.get((), 0)
-            if name in ends and fact.op == "ne":
-                ends[name][0] += rest == -factor * ends[name][0]
-            elif name in ends and factor > 0:
-                ends[name][0] = max(ends[name][0], -(rest // factor))
-            elif name in ends:
-                ends[name][1] = min(ends[name][1], rest // -factor)
-    return any(low >= high and symbols[name].least < (symbols[name].most or 0) for name, (low, high) in ends.items())
-
-
 def _no_entry(values: Mapping[str, Any]) -> Any:
     raise Stuck("a driver is run, not read")
-
-
-def _shown(text: str) -> str:
-    """A condition with large powers of two as such."""
-
-    def power(match: re.Match[str]) -> str:
-        value = int(match[0])
-        factor = match.string[match.end() :].lstrip().startswith("*") or match.string[: match.start()].endswith("* ")
-        for rest, said in ((0, ""), *(() if factor else ((1, " - 1"),))):
-            if value >= 1 << 16 and (value + rest) & (value + rest - 1) == 0:
-                return f"2^{(value + rest).bit_length() - 1}{said}"
-        return match[0]
-
-    return re.sub(r"\b\d{5,}\b", power, text).translate(str.maketrans("()", "[]"))
 
 
 def _sides(image: Image, setups: Sequence[Setup]) -> Iterator[tuple[Corners | None, Corners | None]]:

@@ -1,0 +1,140 @@
+"""Values that other files and memory give to a driver, as numbers of which nothing but the type is known.
+
+Knows: results of functions of other files, what lies behind pointers that are arguments, addresses of the file's own
+arrays, conditions that nobody can decide. Does not know: launches, rules, how a run is judged (`symbolic`).
+Law: a value that is not read is one symbol, with all values of its type, wherever a type is known for it; two reads are
+one symbol only where nothing can have changed in between, or where that nothing does is a condition that is said. With
+registers in memory, or descriptors, reads of memory stay unread.
+
+Source: snitch_cluster, `sw/runtime/src` (which core a function runs on does not change).
+"""
+
+from __future__ import annotations
+
+from dmaverify.machines.idma.c.arguments import polynomial
+from dmaverify.machines.idma.c.code import Part
+from dmaverify.machines.idma.c.effects import bare, jumps, root_of
+from dmaverify.machines.idma.c.launches import Launcher
+from dmaverify.machines.idma.c.names import OF_A_CORE, OTHER_ROLE, PLACES, ROLE
+from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value
+from dmaverify.prove.sizes.trace import Stuck
+from dmaverify.values import replace
+
+
+class ForeignReader(Launcher):
+    """A launcher to which what it does not read is given as symbols, in runs with arguments."""
+
+    epoch = 0
+    """How often the file itself has written memory that is not followed."""
+
+    # ------------------------------------------------------------ functions of other files
+
+    def called(self, call: Part, name: str, arguments: list[Part]) -> Value:
+        found = super().called(call, name, arguments)
+        if self.arguments is None or not self.stack or not self._is_foreign(name) or found.number is not None:
+            return found
+        symbols = self.arguments.symbols
+        if name in OF_A_CORE:
+            symbols.cores |= {f"{name}()"} if name.endswith("idx") else set()
+            return self.arguments.same(f"{name}()", UINT)
+        if name in (ROLE, OTHER_ROLE):
+            symbols.chosen.add(f"{ROLE}()")
+            role = self.arguments.same(f"{ROLE}()", BOOL)
+            return role if name == ROLE or role.number is None else replace(role, number=1 - role.number)
+        pointer = CType(self.word, pointer=True, step=1)
+        type_ = self.results.get(name) or (pointer if name in PLACES else None)
+        if type_ is None:
+            return replace(found, origin=f"{name}()")
+        given = self.given(call, f"{name}()", type_, found.why)
+        symbols.places |= names_in(given.number) if name in PLACES else set()
+        return given
+
+    def _is_foreign(self, name: str) -> bool:
+        known = name in self.file.functions or name in self.file.macros or any(name in scope for scope in self.scopes)
+        return name.isidentifier() and not known and name not in self.calls_read
+
+    def foreign_name(self, part: Part) -> Value:
+        found = super().foreign_name(part)
+        return replace(found, origin=str(part)) if found.number is None and self.file.others else found
+
+    def _sizeof_expression(self, part: Part) -> Value:
+        found = super()._sizeof_expression(part)
+        value = bare(part.field("value"))
+        named = value is not None and value.type == "identifier" and not self._is_value(str(value))
+        if found.number is not None or self.arguments is None or not self.stack:
+            return found
+        if part.field("type") is None and not named:
+            return found
+        return self.arguments.same(f"{part}", CType(self.word), least=1)
+
+    # ------------------------------------------------------------ what gets a type
+
+    def converted_to(self, value: Value, type_: CType | None, name: str) -> Value:
+        if value.number is None and value.origin and type_ is not None and self.arguments is not None and self.stack:
+            return self.given(None, value.origin, type_, value.why)
+        return super().converted_to(value, type_, name)
+
+    def taken(self, value: Value, type_: CType) -> Value:
+        return self.converted_to(value, type_, "") if value.origin else super().taken(value, type_)
+
+    def _stored(self, part: Part, left: Part | None, value: Value, *, in_place: bool) -> Value:
+        plain = type(value) is Value and value.number is None and value.launch is None and value.report is None
+        if left is not None and left.type != "identifier":
+            self.epoch += 1
+        elif left is not None and plain and not in_place and self.arguments is not None and self.stack:
+            held = self.lookup(left)
+            if held is not None and type(held) is Value and held.type != UNREAD:
+                value = self.given(left, str(left), held.type, value.why)
+        return super()._stored(part, left, value, in_place=in_place)
+
+    # ------------------------------------------------------------ memory
+
+    def _field_expression(self, part: Part) -> Value:
+        found = super()._field_expression(part)
+        op = part.node.child_by_field_name("operator")
+        if found.number is not None or type(found) is not Value or op is None or op.type != "->" or not self._reads():
+            return found
+        type_, base = self.static_type(part), self.value(part.field("argument"))
+        real = type_ is not None and bool(type_.step) and not type_.pointer
+        if type_ is None or real or base.number is None or self.arguments is None:
+            return found
+        key = f"{base.number} {self.epoch} {part.field('field')}"
+        self.conditions[f"what `{root_of(part)}` points at does not change while {self.entry}() runs"] = None
+        value, symbols = self.arguments.same(f"{part}", type_, key), self.arguments.symbols
+        if names_in(base.number) <= symbols.chosen | (symbols.parameters or frozenset()):
+            symbols.chosen |= names_in(value.number)
+        return value
+
+    def _reads(self) -> bool:
+        """Whether reads of memory are reads of memory: of no register, and of no descriptor."""
+        return self.arguments is not None and self.stack > 0 and self.map is None and not self.chained
+
+    def name(self, part: Part) -> Value:
+        found = super().name(part)
+        if found.number is None and found.origin.startswith("&") and self._reads() and self.arguments is not None:
+            name = str(part)
+            self.conditions[f"no launch leaves {self.arrays.get(name, '')}{name}"] = None
+            return self.arguments.same(name, found.type, found.origin)
+        return found
+
+    # ------------------------------------------------------------ conditions
+
+    def run(self, part: Part) -> None:
+        if self.doubts and self.arguments is not None and self.arguments.trace is not None:
+            raise Stuck(f"`{self.doubts[0].part}`: {self.doubts[0].why}")  # whatever follows, the run is open
+        super().run(part)
+
+    def decided(self, condition: Part | None, value: Value, branches: list[Part]) -> bool | None:
+        if self.arguments is None or condition is None or not self._matters(branches):
+            return None
+        number = self.given(condition, str(bare(condition)), BOOL, value.why).number
+        return None if number is None else bool(number)
+
+    def _matters(self, branches: list[Part]) -> bool:
+        return any(self.launches(one) or jumps(self.file, one) for one in branches)
+
+
+def names_in(number: int | None) -> set[str]:
+    """The symbols of a number."""
+    poly = None if number is None else polynomial(number)
+    return set() if poly is None else set(poly.symbols)

@@ -1,0 +1,322 @@
+"""Kernels of the Snitch runtime: what other files give is a number of which nothing but the type is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dmaverify.machines.idma.check import verdict_of_file
+from dmaverify.verdict import Status, Verdict
+
+
+def judged(tmp_path: Path, text: str, *defines: str, **headers: str) -> Verdict:
+    for name, content in headers.items():
+        (tmp_path / f"{name}.h").write_text(content)
+    (tmp_path / "k.c").write_text(text)
+    verdict = verdict_of_file(str(tmp_path / "k.c"), engine=["manticore"], defines=defines)
+    assert verdict is not None
+    return verdict
+
+
+IN_FLIGHT = "no launch is in flight when f() begins"
+ROW = "snrt_dma_start_1d(to, from, 64);"
+
+
+def test_an_id_of_a_launch_is_declared_with_its_own_type(tmp_path: Path) -> None:
+    text = "void f(void) { snrt_dma_txid_t id = snrt_dma_start_1d((void *)0x1000, (void *)0x2000, 64);"
+    then = "snrt_dma_start_1d((void *)0x3000, (void *)0x1000, 64); }"
+    assert judged(tmp_path, f"{text} snrt_dma_wait(id); {then}").status is Status.PROVED
+    assert judged(tmp_path, f"{text} {then}").status is Status.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("body", "condition"),
+    [
+        (f"char *to = (char *)snrt_l1_next(), *from = (char *)0x100; {ROW}",
+         "f(): snrt_l1_next() >= 320; or snrt_l1_next() <= 192"),
+        (f"char *to, *from = (char *)0x100; to = (char *)snrt_l1_next(); {ROW}",
+         "f(): snrt_l1_next() >= 320; or snrt_l1_next() <= 192"),
+        (f"char *to; to = A + 3; char *from = (char *)0x100; {ROW}", "f(): to >= 320; or to <= 192"),
+        (f"char *to = (char *)0x1000; char *from = (char *)0x2000 + 64 * snrt_cluster_idx(); {ROW}",
+         "f(): snrt_cluster_idx() <= 67108735; or "),
+        ("snrt_dma_start_1d((void *)0x1000, (void *)0x2000, sizeof(job_t));", None),
+        ("snrt_dma_start_1d((void *)0x1000, (void *)0x90000000, 4 * get_count());",
+         "f(): get_count() >= 1 and get_count() <= 603978752; or "),
+    ],
+)  # fmt: skip
+def test_what_other_files_give_is_any_value_of_its_type(tmp_path: Path, body: str, condition: str | None) -> None:
+    verdict = judged(
+        tmp_path, f'#include "snrt.h"\nunsigned get_count(void);\nvoid f(void) {{ {body} }}', "__SIZEOF_POINTER__=4"
+    )
+    assert verdict.status is Status.PROVED
+    said = [text for text in verdict.conditions if "f():" in text]
+    if condition is not None:
+        assert len(said) == 1
+        assert said[0].startswith(condition)
+
+
+def test_a_core_calls_itself_by_one_number(tmp_path: Path) -> None:
+    at = "(void *)(0x1000 + 64 * snrt_cluster_idx())"
+    both = f"snrt_dma_start_1d({at}, (void *)0x80000000, 64);"
+    back = f"snrt_dma_start_1d((void *)0x90000000, {at}, 64);"
+    head = "assert(snrt_cluster_idx() < 16);"
+    assert judged(tmp_path, f"void f(void) {{ {head} {both} snrt_dma_wait_all(); {back} }}").status is Status.PROVED
+    assert judged(tmp_path, f"void f(void) {{ {head} {both} {back} }}").status is Status.REFUTED
+
+
+def test_values_of_other_files_refute_only_what_is_wrong_whatever_they_are(tmp_path: Path) -> None:
+    wrong = "snrt_dma_start_1d((void *)0x1400, (void *)(0x1000 + n), 4096);"
+    head = "unsigned char get(void);\nvoid f(void)"
+    assert judged(tmp_path, f"{head} {{ unsigned char n = get(); assert(n < 8); {wrong} }}").status is Status.UNKNOWN
+    maybe = "unsigned char n = get(); snrt_dma_start_1d((void *)0x1000, (void *)0x8000, n - n);"
+    assert judged(tmp_path, f"{head} {{ {maybe} }}").status is Status.REFUTED
+    given = judged(tmp_path, f"{head} {{ if (get() > 200) snrt_dma_start_1d((void *)0x1000, (void *)0x1000, 64); }}")
+    assert given.status is Status.UNKNOWN
+
+
+def test_both_ways_of_a_condition_of_another_file_are_judged(tmp_path: Path) -> None:
+    first = "snrt_dma_start_1d((void *)0x1000, (void *)0x2000, 64);"
+    then = "snrt_dma_start_1d((void *)0x3000, (void *)0x1000, 64);"
+    right = judged(tmp_path, f"void f(void) {{ {first} snrt_dma_wait_all(); if (ready()) {{ {then} }} }}")
+    assert right.status is Status.PROVED
+    assert list(right.conditions) == ["ready() launches nothing", IN_FLIGHT]
+    other = judged(tmp_path, f"void f(void) {{ {first} if (ready()) {{ {then} }} }}")
+    assert "f(): ready() == 0" in other.conditions
+
+
+JOB = "typedef struct { unsigned n; char *from, *to; double scale; } job_t;\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("snrt_dma_start_1d(j->to, j->from, j->n); snrt_dma_wait_all(); snrt_dma_start_1d(j->from, j->to, j->n);",
+         "proved"),
+        ("unsigned n = j->n; j->n = 4; if (n == j->n) snrt_dma_start_1d(j->to, j->from, 64);", "proved"),
+        ("snrt_dma_start_1d(j->to + 1024, j->to, 4096);", "refuted"),
+        ("snrt_dma_start_1d((char *)0x1000, (char *)0x2000, j->scale);", "unknown"),
+    ],
+)  # fmt: skip
+def test_what_lies_behind_a_pointer_is_one_value_while_nothing_writes_it(
+    tmp_path: Path, body: str, status: str
+) -> None:
+    verdict = judged(tmp_path, f"{JOB}void f(job_t *j) {{ {body} }}")
+    assert verdict.status.value == status
+    if status == "proved":
+        assert "what `j` points at does not change while f() runs" in verdict.conditions
+
+
+def test_what_the_function_writes_behind_a_pointer_is_another_value(tmp_path: Path) -> None:
+    body = "if (j->n < 100) { j->n = 8192; snrt_dma_start_1d((char *)0x1000, (char *)0x2000, j->n); }"
+    verdict = judged(tmp_path, f"{JOB}void f(job_t *j) {{ {body} }}")
+    assert any("j->n' >= 1 and j->n' <= 4096" in text for text in verdict.conditions)
+
+
+GIVEN = "char *d = (char *)0x10000, *s = (char *)0x80000000;"
+
+
+@pytest.mark.parametrize(
+    ("call", "same"),
+    [
+        ("snrt_dma_load_1d_tile(d, s, 3, 16, 4)", "snrt_dma_start_1d(d, s + 192, 64)"),
+        ("snrt_dma_store_1d_tile(s, d, 3, 16, 4)", "snrt_dma_start_1d(s + 192, d, 64)"),
+        ("snrt_dma_1d_to_2d(d, s, 256, 64, 128)", "snrt_dma_start_2d(d, s, 64, 128, 64, 4)"),
+        ("snrt_dma_2d_to_1d(d, s, 256, 64, 128)", "snrt_dma_start_2d(d, s, 64, 64, 128, 4)"),
+        ("snrt_dma_load_2d_tile(d, s, 2, 3, 4, 8, 64, 8)",
+         "snrt_dma_start_2d(d, s + (3 * 8 + 2 * 4 * 64) * 8, 64, 64, 512, 4)"),
+        ("snrt_dma_load_2d_tile(d, s, 2, 3, 4, 8, 64, 8, 96)",
+         "snrt_dma_start_2d(d, s + (3 * 8 + 2 * 4 * 64) * 8, 64, 96, 512, 4)"),
+        ("snrt_dma_store_2d_tile(s, d, 2, 3, 4, 8, 64, 8)",
+         "snrt_dma_start_2d(s + (3 * 8 + 2 * 4 * 64) * 8, d, 64, 512, 64, 4)"),
+        ("snrt_dma_store_2d_tile(s, d, 2, 3, 4, 8, 64, 8, 96)",
+         "snrt_dma_start_2d(s + (3 * 8 + 2 * 4 * 64) * 8, d, 64, 512, 96, 4)"),
+        ("snrt_dma_start_1d(d, s, 64, 0)", "snrt_dma_start_1d(d, s, 64)"),
+        ("snrt_dma_start_2d(d, s, 64, 128, 64, 4, 0)", "snrt_dma_start_2d(d, s, 64, 128, 64, 4)"),
+    ],
+)  # fmt: skip
+def test_calls_for_tiles_are_the_calls_that_they_are_made_of(call: str, same: str) -> None:
+    from dmaverify.errors import Source
+    from dmaverify.machines.idma.c.driver import read_driver
+
+    found = []
+    for text in (call, same):
+        driver = read_driver(Source("k.c", f"void f(void) {{ {GIVEN} {text}; }}"), {"__SIZEOF_POINTER__": "4"})
+        assert not [doubt for entry in driver.entries for doubt in entry.doubts]
+        found.append([one.descriptor for entry in driver.entries for one in entry.told])
+    assert found[0] == found[1]
+    assert found[0]
+
+
+TILED = """void f(unsigned n, char *from, char *to, char *l1) {{
+  assert(n > 0 && n < 4096 && from == (char *)0x80000000 && to == (char *)0x90000000 && l1 == (char *)0x10000);
+  char *in[2], *out[2];
+  in[0] = l1; in[1] = l1 + 1024; out[0] = l1 + 2048; out[1] = l1 + 3072;
+  for (unsigned i = 0; i < n + 2; i++) {{
+    if ({first}) {{ snrt_dma_start_1d(in[i % 2], from + 1024 * i, 1024); }}
+    if ({last}) {{ unsigned k = i - 2; snrt_dma_start_1d(to + 1024 * k, {buffer}, 1024); }}
+    {wait}
+  }}
+}}
+"""
+RIGHT = {"first": "i < n", "last": "i > 1", "buffer": "out[k % 2]", "wait": "snrt_dma_wait_all();"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [
+        ({}, "proved"),
+        ({"first": "i <= n - 1", "last": "i >= 2"}, "proved"),
+        ({"last": "!(i == 0 || i == 1)"}, "proved"),
+        ({"buffer": "in[k % 2]"}, "refuted"),  # round i reads what it loads
+        ({"buffer": "in[(k + 1) % 2]"}, "proved"),
+        ({"buffer": "in[(k + 1) % 2]", "wait": ""}, "refuted"),
+    ],
+)
+def test_a_loop_is_looked_at_in_parts_and_turns(tmp_path: Path, fault: dict[str, str], status: str) -> None:
+    verdict = judged(tmp_path, TILED.format(**{**RIGHT, **fault}), "__SIZEOF_POINTER__=4")
+    assert verdict.status.value == status, (verdict.conditions, verdict.obligations)
+    assert not verdict.conditions
+
+
+ROWS = """void f(unsigned rows, unsigned columns) {{
+  assert(rows > 0 && rows < 64 && columns > 0 && columns < 64);
+  for (unsigned i = 0; i < rows * columns; i++) {{
+    unsigned row = i / columns, column = i % columns;
+    snrt_dma_start_2d((char *)0x10000 + 4096 * (i % 2), (char *)0x80000000 + {at}, 64, 64, 4096, 64);
+    {wait}
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "wait", "status"),
+    [
+        ("row * 64 * 4096 + column * 64", "snrt_dma_wait_all();", "proved"),
+        ("row * 64 * 4096 + column * 64", "", "proved"),
+        ("row * 0x2000000", "snrt_dma_wait_all();", "proved"),
+        ("0xFC010000 - row * 0x2000000", "snrt_dma_wait_all();", "few"),  # row 62 is what is written
+        ("(i / columns) / 2 * 4096", "snrt_dma_wait_all();", "few"),  # a quotient of one
+        ("row * row * 64", "snrt_dma_wait_all();", "few"),
+        ("row * 64 * 4096 - 0x7FFF8000", "snrt_dma_wait_all();", "refuted"),  # row 0 is what is written
+    ],
+)
+def test_rounds_by_rows_of_any_length_are_looked_at_by_row_and_place(
+    tmp_path: Path, at: str, wait: str, status: str
+) -> None:
+    verdict = judged(tmp_path, ROWS.format(at=at, wait=wait), "__SIZEOF_POINTER__=4")
+    few = any("columns * rows <= 3" in text for text in verdict.conditions)  # rounds that are gone through one by one
+    assert (verdict.status.value, few) == ("proved" if status == "few" else status, status == "few")
+
+
+@pytest.mark.parametrize(
+    ("loop", "status"),
+    [
+        (
+            "for (unsigned i = 0; i < n + m; i++) { GO snrt_dma_start_1d((char *)0, (char *)0x14B00, 64); n = 3 * m; }",
+            "unknown",
+        ),
+        ("for (unsigned i = 0; i < n + m; i++) { GO }", "proved"),
+        ("for (unsigned i = 0; i < get(); i++) { GO }", "unknown"),
+        ("unsigned last = 0; for (unsigned i = 0; i < n; i++) { if (i > 1) { USE(last) } GO last = i; }", "unknown"),
+    ],
+)
+def test_what_rounds_change_of_a_loop_is_not_taken_from_another_round(tmp_path: Path, loop: str, status: str) -> None:
+    go = "snrt_dma_start_1d((char *)0x10000 + 64 * i, (char *)0x80000000 + 64 * i, 64);"
+    text = loop.replace("GO", go).replace("USE(last)", "snrt_dma_start_1d((char *)0x20000000 + last, (char *)0, 64);")
+    assert (
+        judged(
+            tmp_path,
+            f"void f(unsigned n, unsigned m) {{ assert(n > 8 && n < 99 && m < 99); {text} }}",
+            "__SIZEOF_POINTER__=4",
+        ).status.value
+        == status
+    )
+
+
+HEAD = "#ifndef JOB_H\n#define JOB_H\n#define LENGTH 64\ntypedef struct { unsigned n; char *from, *to; } job_t;\n"
+CALL = (
+    '#include "job.h"\n#include "job.h"\nvoid f(void) { snrt_dma_start_1d((void *)0x1000, (void *)0x2000, LENGTH); }\n'
+)
+
+
+def test_headers_of_the_project_are_read_and_said(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, CALL, job=f"{HEAD}#endif\n")
+    assert verdict.status is Status.PROVED
+    assert "headers of the project are read: job.h" in verdict.assumptions
+    assert judged(tmp_path, CALL, job=f"{HEAD}#endif\n".replace("64", "0")).status is Status.REFUTED
+    assert "`LENGTH` launches nothing" in judged(tmp_path, CALL.replace("job.h", "gone.h")).conditions
+
+
+@pytest.mark.parametrize(
+    ("include", "status"),
+    [("", "unknown"), ("#include <stdint.h>\n", "unknown"), ("#include <snrt.h>\n", "proved")],
+)
+def test_a_name_comes_from_a_header_that_is_not_read_or_from_nowhere(tmp_path: Path, include: str, status: str) -> None:
+    text = f"{include}void f(void) {{ snrt_dma_start_1d((void *)0x1000, (void *)0x2000, ROW); }}\n"
+    verdict = judged(tmp_path, text)
+    assert verdict.status.value == status
+    assert status == "proved" or "--define ROW=" in verdict.obligations[0].why
+
+
+def test_what_a_header_launches_is_told_where_it_stands(tmp_path: Path) -> None:
+    copy = "static inline void copy(unsigned n) {\n  snrt_dma_start_1d((void *)0x1400, (void *)0x1000, 64 * n);\n}\n"
+    verdict = judged(tmp_path, '#include "copy.h"\nvoid f(void) { copy(64); }\n', copy=copy)
+    assert verdict.status is Status.REFUTED
+    span = verdict.findings[0].span
+    assert span is not None
+    assert (Path(span.source.name).name, span.line) == ("copy.h", 2)
+
+
+def test_functions_of_headers_begin_where_they_are_called(tmp_path: Path) -> None:
+    unused = "static inline void bad(void) { snrt_dma_start_1d((void *)0x1400, (void *)0x1000, 4096); }\n"
+    good = '#include "more.h"\nvoid f(void) { snrt_dma_start_1d((void *)0x1000, (void *)0x2000, 64); }\n'
+    assert judged(tmp_path, good, more=unused).status is Status.PROVED
+
+
+def test_a_header_that_is_the_runtime_is_known_by_its_names(tmp_path: Path) -> None:
+    runtime = 'static inline uint32_t snrt_dma_start_1d(void *d, void *s, size_t n) { asm volatile("dmcpyi"); }\n'
+    text = '#include "snrt.h"\nvoid f(void) { snrt_dma_start_1d((void *)0x1000, (void *)0x2000, 64); }\n'
+    assert judged(tmp_path, text, snrt=runtime).status is Status.PROVED
+
+
+def test_headers_outside_of_the_project_stay_other_files(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "job.h").write_text(f"{HEAD}#endif\n")
+    inner = tmp_path / "in"
+    inner.mkdir()
+    (inner / "pyproject.toml").write_text("")
+    verdict = judged(inner, CALL.replace("job.h", "../out/job.h"))
+    assert "`LENGTH` launches nothing" in verdict.conditions
+
+
+@pytest.mark.parametrize("call", ["plp_dma_memcpy", "mchan_transfer", "snrt_dma_load_2d_tile", "sys_dma_memcpy"])
+def test_a_folder_has_the_drivers_that_name_a_call(tmp_path: Path, call: str) -> None:
+    from dmaverify.jobs.walk import walked
+
+    (tmp_path / "k.c").write_text(f"void f(void) {{ {call}(); }}")
+    (tmp_path / "other.c").write_text("void g(void) { copy(); }")
+    found = {Path(one.path).name: one.taken for one in walked(str(tmp_path), lists=True)}
+    assert found == {"k.c": True, "other.c": False}
+
+
+SCALE = Path(__file__).parents[2] / "examples" / "idma"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status"),
+    [
+        ("", "", Status.PROVED),
+        ("out[i % 2], i - 2", "in[i % 2], i - 2", Status.UNKNOWN),  # what the same round loads; right of one tile alone
+        ("in[i % 2]", "in[i % 3]", Status.UNKNOWN),
+    ],
+)
+def test_the_kernel_among_the_examples_is_right_for_any_number_of_tiles(
+    tmp_path: Path, old: str, new: str, status: Status
+) -> None:
+    text = (SCALE / "scale.c").read_text(encoding="utf-8")
+    assert old in text
+    verdict = judged(tmp_path, text.replace(old, new, 1) if old else text, scale=(SCALE / "scale.h").read_text())
+    assert verdict.status is status
+    assert not any("args->n >=" in one or "args->n <=" in one for one in verdict.conditions)
