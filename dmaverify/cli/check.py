@@ -78,8 +78,8 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
         must_be_own(Path(request.given["certify"]))
     files, hidden = request.chosen_files()
     must_spare(request.written, [file for file, _ in files])
-    _of_some(request, files)
-    own = _with_own_engine(request, files)
+    must_have_use(request, files)
+    own = with_own_engine(request, files)
     jobs, since = request.jobs_of(files), _since(request)
     if since is not None:
         jobs = [job for job in jobs if any(file == str(Path(job[0]).resolve()) for file, _ in since)]
@@ -131,7 +131,7 @@ _READ_BY = {
 """Options that only some files have a use for, and the names of these."""
 
 
-def _of_some(request: CheckRequest, files: Sequence[tuple[str, str | None]]) -> None:
+def must_have_use(request: CheckRequest, files: Sequence[tuple[str, str | None]]) -> None:
     """Raises InputError for an option that no file has a use for, so that none is passed over."""
     if request.given["explain"] and request.show not in ("full", "concise"):
         raise InputError(
@@ -143,7 +143,7 @@ def _of_some(request: CheckRequest, files: Sequence[tuple[str, str | None]]) -> 
             raise InputError(f"--{name} is for {readers}, and none of these files is one", None, "leave it out")
 
 
-def _with_own_engine(request: CheckRequest, files: Sequence[tuple[str, str | None]]) -> tuple[str, ...]:
+def with_own_engine(request: CheckRequest, files: Sequence[tuple[str, str | None]]) -> tuple[str, ...]:
     """What is said of plans and kernels beside `--engine`, which is not for them. Raises InputError."""
     if not request.options.get("engine"):
         return ()

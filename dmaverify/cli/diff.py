@@ -42,6 +42,7 @@ def diff(revisions: str, format_: str, no_cost: bool, **given: Any) -> None:
 
 def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, int]:
     """The report on a change, and the exit code. Raises InputError."""
+    from dmaverify.cli.check import must_have_use, with_own_engine
     from dmaverify.jobs.revisions import (
         changes,
         checked_out,
@@ -78,6 +79,8 @@ def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, 
     if nowhere := sorted(then & now):
         said = f"no transfer to compare in {', '.join(nowhere) if request.paths else 'the repository'}"
         raise InputError(said, None, "name what `check` judges; drivers, jobs and lists of folders need --engine")
+    must_have_use(request, judged := list({*before, *after}))
+    with_own_engine(request, judged)
     still = open_in_both(before, after)
     text = {
         "full": lambda: changes_text(found, still),

@@ -7,7 +7,7 @@ Law: nothing is guessed: where a plan does not say how rows move, the reason is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from dmaverify.cost.gathers import RowMoves
     from dmaverify.cost.turns import Turns
     from dmaverify.plan.plan import Plan
+    from dmaverify.program.command import Command
     from dmaverify.program.indirect import Indirect
+    from dmaverify.program.move import Transfer
     from dmaverify.targets.target import Target
 
 
@@ -48,20 +50,17 @@ class Priced:
     errors: tuple[InputError, ...] = ()
 
 
-def all_turns(plan: Plan, name: str, data: CostData) -> Turns | None:
+def all_turns(transfer: Transfer, machine: Target, commands: Sequence[Command], data: CostData) -> Turns | None:
     """What all iterations of the loops around a transfer's views cost; None where there are none."""
-    from dmaverify.api import program_of
     from dmaverify.cost.prices import has_profiles
     from dmaverify.cost.turns import turns_cost
     from dmaverify.prove.move.views import turns_in_units
 
-    transfer = next(item for item in plan.transfers if item.name == name).transfer
-    views, target = transfer.views, plan.targets[transfer.target]
-    if views is None or views.count <= 1 or not has_profiles(target):
+    views = transfer.views
+    if views is None or views.count <= 1 or not has_profiles(machine):
         return None
-    commands = program_of(plan, name)
     bits = commands[0].unit_bits if commands else 8
-    return turns_cost(commands, turns_in_units(views, target, bits), data)
+    return turns_cost(commands, turns_in_units(views, machine, bits), data)
 
 
 def rows_of_indirect(plan: Plan, item: Indirect) -> RowMoves | str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.cli.entries import Chosen, Priced, all_turns, rows_of_indirect
 from dmaverify.errors import InputError, errors_of
-from dmaverify.values import replace
+from dmaverify.values import asdict, replace
 
 if TYPE_CHECKING:
     from dmaverify.cost.constants import CostData
@@ -47,6 +47,12 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     errors += [error for one in found for error in one.errors]
     if all(one.errors for one in found):
         return "", errors, stopped
+    for option, asked, kept, whose in (
+        ("--formula", chosen.formula, "formula", "that have a closed form in symbols"),
+        ("--explain", chosen.explain, "terms", "that are moves, gathers, scatters or kernels"),
+    ):
+        if asked and not stopped and not any(kept in one.data for one in found):
+            raise InputError(f"{option} is for entries {whose}, and none of these is one", None, "leave it out")
     if as_json:
         return dumps([one.data for one in found]), errors, stopped
     told = [one.text for one in found]
@@ -120,6 +126,7 @@ def _unpriced(name: str, error: InputError) -> Priced:
 def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
     from dmaverify.api import program_of
     from dmaverify.cli.synth import cost_of, cost_text
+    from dmaverify.cost.formula import formula
 
     rows = _rows_in_kernel(plan, name)
     if rows is not None:
@@ -129,15 +136,18 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
             return copies
         of = _constants(plan, name, chosen)
         price, data = cost_of(plan, name, of, chosen.simulate, chosen.explain and as_json)
+        commands = program_of(plan, name)
+        if chosen.formula and price.sides:
+            data["formula"] = [asdict(term) for term in formula(commands[0], of)]
         refuted = _refuted_by(plan, name, chosen.readings)
         data |= {"refuted": list(refuted)} if refuted else {}
-        every = all_turns(plan, name, of)
+        transfer = next(item.transfer for item in plan.transfers if item.name == name)
+        every = all_turns(transfer, plan.targets[transfer.target], commands, of)
         if every is not None and data["cycles"] is not None:
             data |= {"iterations": every.iterations, "all_iterations": every.cycles, "kinds": every.kinds}
             data |= {"iterations_priced": every.priced}
         if as_json:
             return Priced("", data)
-        commands = program_of(plan, name)
         lines = cost_text(name, price, data, commands, of, explain=chosen.explain, formula=chosen.formula).split("\n")
         return Priced("\n".join([*_beside_refuted(lines, refuted), *_all_turns(data)]), data)
     except InputError as error:

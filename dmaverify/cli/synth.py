@@ -125,6 +125,10 @@ def write_certificate(
     """Plan and proof, bound with its counts and questions, scripts that ask and count again, sealed. Names of files."""
     from dmaverify.jobs.fewest_copies import FewestCopies
 
+    many = found.data.get("iterations", 1) if isinstance(found, FewestCopies) else found.transfer.iterations
+    if many > 1:
+        said = f"a certificate is of one move, and this one is made {many:,} times"
+        raise InputError(said, None, "write its first iteration, --output PLAN, then synth PLAN --certificate DIR")
     if isinstance(found, FewestCopies):
         from dmaverify.jobs.certify_copies import write_copies
 

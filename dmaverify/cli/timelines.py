@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dmaverify.cost.bands import Band
     from dmaverify.cost.constants import CostData
     from dmaverify.plan.plan import Plan
+    from dmaverify.program.command import Command
     from dmaverify.program.schedule import Order, Program, Step
     from dmaverify.prove.flow.touches import StepWork
     from dmaverify.report.timeline import Duration, Slot
@@ -48,7 +49,7 @@ def _shown(
     program: Program, order: Order, durations: Lanes, of: CostData, kind: str = "program", plan: Plan | None = None
 ) -> Priced:
     """The timeline as text and JSON; of a plan's program, with what its contexts take from each other at the banks."""
-    from dmaverify.report.timeline import critical_path, timeline_text
+    from dmaverify.report.timeline import critical_path, is_shared, timeline_text
 
     def lay(each: Callable[[Duration], float] | None = None) -> tuple[Slot, ...]:
         own = {key: replace(one, cycles=each(one)) for key, one in durations.items()} if each else durations
@@ -59,7 +60,8 @@ def _shown(
 
     slots, many, profile = lay(), iterations(program), of.profile
     cycles = max((slot.end for slot in slots), default=0.0)
-    every = _all_iterations(program, order, durations, of) if many > 1 else cycles
+    every, shares = _all_iterations(program, order, durations, of) if many > 1 else (cycles, is_shared(slots))
+    drawn = any("drawn" in one.about for one in durations.values())
     low, high = (partial(_at_end, number) for number in (0, 1))
     ends = [end(low), end(high)] if of.bands else []
     missing = [str(slot.about.get("error") or f"step `{slot.step}` is {slot.unpriced}")
@@ -72,6 +74,7 @@ def _shown(
         "kind": kind,
         "cycles": None if missing else cycles,
         "profile": profile,
+        "estimate": shares or drawn,
         "critical_path": critical_path(slots),
         "steps": [{key: getattr(slot, key) for key in shown} for slot in slots],
         "iterations": many,
@@ -80,7 +83,7 @@ def _shown(
     }
     if missing:
         data |= {"at_least": cycles, "reason": missing[0]}
-    text = timeline_text(program.name, slots, profile, many, every)
+    text = timeline_text(program.name, slots, profile, many, every, shares, drawn)
     if ends and cycles and not missing:
         data["band"] = {"low": round(ends[0], 1), "high": round(ends[1], 1), "class": BANDS}
         parts = [f"{one / cycles - 1:+.0%}".replace("%", " %") for one in ends]
@@ -144,16 +147,19 @@ def _in_time(program: Program, order: Order, durations: Lanes, data: CostData) -
     return tuple(replace(s, about={**s.about, "iterations": n}) if (n := often[s.step]) > 1 else s for s in found)
 
 
-def _all_iterations(program: Program, order: Order, durations: Lanes, data: CostData) -> float:
-    """The end of the last iteration of loops around all steps; where they are too long, one after the other."""
+def _all_iterations(program: Program, order: Order, durations: Lanes, data: CostData) -> tuple[float, bool]:
+    """The end of the last iteration of loops around all steps, where they are too long one after the other; and whether
+    what steps share slows one.
+    """
     from dmaverify.report.iterations import iterated
-    from dmaverify.report.timeline import slots_of
+    from dmaverify.report.timeline import is_shared, slots_of
 
     found = iterated(program, order, durations, data)
     if found is None:
         own = {key: replace(one, cycles=float(one.about.get("mean", one.cycles))) for key, one in durations.items()}
-        return iterations(program) * max((s.end for s in slots_of(program, order, own, data)), default=0.0)
-    return max((slot.end for slot in found), default=0.0)
+        found = slots_of(program, order, own, data)
+        return iterations(program) * max((slot.end for slot in found), default=0.0), is_shared(found)
+    return max((slot.end for slot in found), default=0.0), is_shared(found)
 
 
 def _all_own(program: Program, durations: Lanes) -> Lanes:
@@ -270,21 +276,23 @@ def _durations(
     whole = cost(work.commands, data)
     alone = {lane: cost(own, data) for lane, own in parts.items()}
     shared = whole.cycles > max(price.cycles for price in alone.values())
-    scale, found = _mean(plan, step, whole.cycles, data), {}
+    (scale, drawn), found = _mean(step, machine, work.commands, whole.cycles, data), {}
     for lane, own in parts.items():
         price = whole if shared else alone[lane]
         about = {"bytes": sum(c.amount * c.unit_bits // 8 for c in own), "commands": len(own)}
         about |= {"binding": price.binding, "exact": price.exact, "mean": price.cycles * scale}
+        about |= {"drawn": True} if drawn else {}
         about |= {"band": (band.low, band.high)} if band is not None and band.modelled else {}
         found[number, lane] = Duration(price.cycles, about, loads_of(own, data), tuple(work.commands))
     return found
 
 
-def _mean(plan: Plan, step: Step, first: float, data: CostData) -> float:
-    """How long an iteration of a step takes in the mean, against its first."""
-    named = step.transfer is not None and any(item.name == step.transfer.name for item in plan.transfers)
-    every = all_turns(plan, step.transfer.name, data) if named and step.transfer is not None else None
-    return every.cycles / every.iterations / first if every is not None and first else 1.0
+def _mean(step: Step, machine: Target, commands: Sequence[Command], first: float, data: CostData) -> tuple[float, bool]:
+    """How long an iteration of a step takes in the mean, against its first; whether that is a mean of some drawn."""
+    every = all_turns(step.transfer, machine, commands, data) if step.transfer is not None else None
+    if every is None or not first:
+        return 1.0, False
+    return every.cycles / every.iterations / first, not every.exact
 
 
 def _gathered(plan: Plan, step: Step, data: CostData, supported: bool) -> Duration:

@@ -16,6 +16,7 @@ from dmaverify.language.affine import Cond, Lin, World
 from dmaverify.values import dataclass
 
 MOST_ITERATIONS = 1 << 20
+TOO_LONG = f"sums over more than {MOST_ITERATIONS:,} iterations are not computed"
 MOST_APART = 64  # parts of a sum that are kept one by one
 
 
@@ -76,26 +77,50 @@ def added(parts: list[Amount]) -> Amount:
 
 
 def value(amount: Amount, world: World, at: Mapping[str, Lin]) -> float:
-    """The amount at values of its symbols. Raises InputError where one is missing, or a loop is too long."""
-    if isinstance(amount, Of):
-        put = world.put(amount.term, at)
-        if not put.is_const:
-            missing = sorted({world.symbols[n].shown for n in world.roots(put)})
-            raise InputError(f"{', '.join(missing)} has no value", None, f"--set {missing[0].lstrip('%')}=NUMBER")
-        return put.const
-    if isinstance(amount, Scaled):
-        return value(amount.amount, world, at) * amount.by / amount.per
-    if isinstance(amount, Add):
-        return sum(value(part, world, at) for part in amount.parts)
-    if isinstance(amount, Either):
-        known = world.put_cond(amount.when, at).known
-        if known is None:
-            return max(value(amount.then, world, at), value(amount.other, world, at))
-        return value(amount.then if known else amount.other, world, at)
-    trip = value(Of(amount.trip), world, at)
-    if trip > MOST_ITERATIONS:
-        raise InputError(f"a sum over {trip:,.0f} iterations is not computed")
-    return sum(value(amount.body, world, {**at, amount.counter: Lin(k)}) for k in range(int(trip)))
+    """The amount at values of its symbols. Raises InputError where one is missing, or sums take too long."""
+    return AmountsAt(world, at).value(amount)
+
+
+class AmountsAt:
+    """Amounts at values of their symbols: each sum is taken once, all of them together over so many iterations."""
+
+    def __init__(self, world: World, at: Mapping[str, Lin]) -> None:
+        self.world, self.at, self.left = world, at, MOST_ITERATIONS
+        self.known: dict[LoopSum, float] = {}
+
+    def value(self, amount: Amount) -> float:
+        """Raises InputError where a symbol has no value, or sums take too long."""
+        return self._at(amount, self.at)
+
+    def _at(self, amount: Amount, at: Mapping[str, Lin]) -> float:
+        world = self.world
+        if isinstance(amount, Of):
+            put = world.put(amount.term, at)
+            if not put.is_const:
+                missing = sorted({world.symbols[n].shown for n in world.roots(put)})
+                raise InputError(f"{', '.join(missing)} has no value", None, f"--set {missing[0].lstrip('%')}=NUMBER")
+            return put.const
+        if isinstance(amount, Scaled):
+            return self._at(amount.amount, at) * amount.by / amount.per
+        if isinstance(amount, Add):
+            return sum(self._at(part, at) for part in amount.parts)
+        if isinstance(amount, Either):
+            known = world.put_cond(amount.when, at).known
+            if known is None:
+                return max(self._at(amount.then, at), self._at(amount.other, at))
+            return self._at(amount.then if known else amount.other, at)
+        if at is not self.at:
+            return self._sum(amount, at)
+        if amount not in self.known:
+            self.known[amount] = self._sum(amount, at)
+        return self.known[amount]
+
+    def _sum(self, amount: LoopSum, at: Mapping[str, Lin]) -> float:
+        trip = max(0, int(self._at(Of(amount.trip), at)))
+        self.left -= trip
+        if self.left < 0:
+            raise InputError(TOO_LONG, None, "smaller values with --set; without any, the formula is told")
+        return sum(self._at(amount.body, {**at, amount.counter: Lin(k)}) for k in range(trip))
 
 
 def grows(amount: Amount, world: World, name: str) -> bool:
@@ -134,22 +159,23 @@ def number(x: float) -> str:
     return f"{x:,.0f}" if x == int(x) else f"{x:g}"
 
 
-def shown(amount: Amount, world: World) -> str:
-    """As people write it."""
+def shown(amount: Amount, world: World, *, inside: bool = False) -> str:
+    """As people write it. `inside`: of a sum, where each iteration takes the arm whose condition holds."""
     if isinstance(amount, Of):
         return term_text(amount.term, world)
     if isinstance(amount, Scaled):
-        inner = shown(amount.amount, world)
+        inner = shown(amount.amount, world, inside=inside)
         inner = f"({inner})" if _several(amount.amount) else inner
         by = f"{number(amount.by)} * " if amount.by != 1 else ""
         per = f" / {number(amount.per)}" if amount.per != 1 else ""
         return f"{by}{inner}{per}" if inner != "1" else f"{number(amount.by)}{per}"
     if isinstance(amount, Add):
-        return " + ".join(shown(part, world) for part in amount.parts) or "0"
+        return " + ".join(shown(part, world, inside=inside) for part in amount.parts) or "0"
     if isinstance(amount, Either):
-        return f"max({shown(amount.then, world)}, {shown(amount.other, world)})"
+        then, other = (shown(arm, world, inside=inside) for arm in (amount.then, amount.other))
+        return f"({then} if {condition_text(amount.when, world)} else {other})" if inside else f"max({then}, {other})"
     counter = world.symbols[amount.counter].shown
-    return f"sum({shown(amount.body, world)}, {counter}, 0, {term_text(amount.trip - 1, world)})"
+    return f"sum({shown(amount.body, world, inside=True)}, {counter}, 0, {term_text(amount.trip - 1, world)})"
 
 
 def _several(amount: Amount) -> bool:

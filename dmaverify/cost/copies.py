@@ -18,6 +18,7 @@ from typing import Any
 from dmaverify.cost.amounts import (
     Add,
     Amount,
+    AmountsAt,
     Either,
     LoopSum,
     Of,
@@ -27,7 +28,6 @@ from dmaverify.cost.amounts import (
     shown,
     sympy_text,
     tree,
-    value,
 )
 from dmaverify.cost.copy_figures import CopyFigures
 from dmaverify.language.affine import ONE, Cond, Lin, World
@@ -84,8 +84,8 @@ class KernelCost:
 
     def cycles(self, at: Mapping[str, int]) -> float:
         """The busiest pipe: pipes run beside each other where flags let them. Raises InputError for an open symbol."""
-        put = {name: Lin(number) for name, number in at.items()}
-        return max((value(amount, self.world, put) for amount in self.pipes.values()), default=0.0)
+        sums = AmountsAt(self.world, {name: Lin(number) for name, number in at.items()})
+        return max((sums.value(amount) for amount in self.pipes.values()), default=0.0)
 
 
 def price(events: Sequence[Event], world: World, figures: CopyFigures) -> KernelCost:
@@ -272,11 +272,11 @@ def _names(amount: Amount, world: World) -> set[str]:
 def as_data(cost: KernelCost, at: Mapping[str, int] | None = None) -> dict[str, Any]:
     """`cycles` is the busiest pipe at the values given, None where one is missing; formulas as text and as trees."""
     world = cost.world
-    put = {name: Lin(number) for name, number in (at or {}).items()}
-    known = set(cost.symbols()) <= set(put)
+    sums = AmountsAt(world, {name: Lin(number) for name, number in (at or {}).items()})
+    known = set(cost.symbols()) <= set(sums.at)
 
     def at_values(amount: Amount) -> float | None:
-        return value(amount, world, put) if known else None
+        return sums.value(amount) if known else None
 
     terms = [
         {
@@ -296,7 +296,7 @@ def as_data(cost: KernelCost, at: Mapping[str, int] | None = None) -> dict[str, 
         for t in c.terms
     ]
     return {
-        "cycles": cost.cycles(at or {}) if known else None,
+        "cycles": max((sums.value(amount) for amount in cost.pipes.values()), default=0.0) if known else None,
         "profile": "book",
         "pipes": {pipe: at_values(amount) for pipe, amount in cost.pipes.items()},
         "formula": {pipe: shown(amount, world) for pipe, amount in cost.pipes.items()},

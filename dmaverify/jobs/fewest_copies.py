@@ -140,6 +140,7 @@ def synthesize_copies(plan: Plan, name: str) -> dict[str, Any]:
         "space": space_of(found),
         "request": _request_text(plan, transfer),
         **chosen[1],
+        **({"iterations": transfer.iterations} if transfer.iterations > 1 else {}),
     }
 
 

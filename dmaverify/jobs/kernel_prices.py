@@ -106,7 +106,10 @@ def _ends(cost: KernelCost, at: Mapping[str, int]) -> dict[str, Any] | None:
     sides = []
     for end in (0, 1):
         chosen = {n: r[end] or 0 for n, r in zip(symbols, ranges, strict=True)}
-        cycles = cost.cycles({**at, **chosen})
+        try:
+            cycles = cost.cycles({**at, **chosen})
+        except InputError:  # its sums are too long: the formula alone is told
+            return None
         sides.append({"at": {world.symbols[n].shown: v for n, v in chosen.items()}, "cycles": cycles})
     rising = all(grows(amount, world, n) for amount in cost.pipes.values() for n in symbols)
     return {"low": sides[0], "high": sides[1], "monotone": rising}

@@ -2,9 +2,9 @@
 
 Knows: transfers, programs, accesses and gathers of a plan, the tables of a TOML text.
 Does not know: which layouts are better.
-Law: tensors are one where memory, base and mappings agree. A tensor is withheld where another that nothing here writes
-may be a view of its bytes, or where anything but a plain transfer touches them; one that grows gets a place of its own,
-behind all others. Only the tables of the moves that change are written anew; all else stays as it
+Law: tensors are one where memory, base and mappings agree. A tensor is withheld where another that holds elements at
+the same time may be a view of its bytes, or where anything but a plain transfer touches them; one that takes other
+places or bytes lies behind all others. Only the tables of the moves that change are written anew; all else stays as it
 is, character by character.
 """
 
@@ -66,6 +66,9 @@ class PlanGround:
         for box in (*(box_of(t.tensor, t.bits) for t in tensors), *(box for _, box in _strangers(plan, moves))):
             behind[box.tier] = max(behind.get(box.tier, 0), -(-box.end // ALIGNED) * ALIGNED)
         self.scene = KernelMoves(moves, times, tensors, machine, hbm_map(None, machine.raw).window, behind)
+        kept = [box_of(one.tensor, one.bits) for one in tensors if not one.withheld]
+        if not plan.programs and any(a.meets(b) for at, a in enumerate(kept) for b in kept[:at]):
+            self.notes = ("tensors in the same bytes are taken to follow each other as the file has their moves",)
 
     def rewritten(self, chosen: Mapping[int, Tensor], answers: Mapping[int, Synthesis]) -> str | None:
         from dmaverify.synth.result import tables_text
@@ -140,22 +143,47 @@ def _tensors(plan: Plan, moves: Sequence[Transfer]) -> Iterator[TensorUses]:
             uses.setdefault(_key(getattr(move, role), move), []).append((index, role))
     bits = {key: plan.targets[moves[own[0][0]].target].dtypes[moves[own[0][0]].dtype] for key, own in uses.items()}
     boxes = {key: box_of(getattr(moves[own[0][0]], own[0][1]), bits[key]) for key, own in uses.items()}
-    strangers = list(_strangers(plan, moves))
+    strangers, orders = list(_strangers(plan, moves)), _orders(plan, moves)
     for key, own in uses.items():
         tensor: Tensor = getattr(moves[own[0][0]], own[0][1])
         roles = {role for _, role in own}
         free = roles == {"source", "dest"}
         met = [other for other in boxes if other != key and boxes[other].meets(boxes[key])]
-        read = [other for other in met if "dest" not in {role for _, role in uses[other]}]
-        views = read if "dest" in roles else met  # what may hold the same elements
+        views = [other for other in met if any(_at_once(own, uses[other], order) for order in orders)]
         held = [what for what, box in strangers if box.meets(boxes[key])]
         why = f"{views[0].partition('|')[2]} may be another view of its bytes" if views else ""
         why = f"{held[0]} touches its bytes" if held else why
         if not why and not free and plan.targets[moves[own[0][0]].target].tiers[tensor.tier].is_sliced:
             why = "what computes with it is not in view"
-        numbers = [index for index, _ in own]
-        lives = (min(numbers) if "dest" in roles else 0, max(numbers) if "source" in roles else len(moves) - 1)
+        first, last = _life(own, orders[0])
+        lives = max(0, first), min(len(moves) - 1, last)
         yield TensorUses(_name(moves, own), tensor, bits[key], tuple(own), free, why, lives)
+
+
+_Order = Sequence[int]
+"""Which move is made when; a move may be made more than once."""
+
+
+def _orders(plan: Plan, moves: Sequence[Transfer]) -> list[_Order]:
+    """The orders in which moves are made: that of the file, and that of each program."""
+    number = {move.name: index for index, move in enumerate(moves)}
+    named = [[s.transfer.name for s in program.steps if s.transfer is not None] for program in plan.programs]
+    return [range(len(moves)), *([number[name] for name in steps if name in number] for steps in named)]
+
+
+def _life(uses: Sequence[tuple[int, str]], order: _Order) -> tuple[int, int]:
+    """From when to when a tensor holds its elements: from before the first move where none writes it, to behind the
+    last one where none reads it.
+    """
+    made, read = ({index for index, one in uses if one == role} for role in ("dest", "source"))
+    first = next((at for at, index in enumerate(order) if index in made), -1)
+    return first, max((at for at, index in enumerate(order) if index in read), default=len(order))
+
+
+def _at_once(one: Sequence[tuple[int, str]], other: Sequence[tuple[int, str]], order: _Order) -> bool:
+    """Whether two tensors hold elements at once, so that one may be another view of the other's bytes."""
+    (a, b), (c, d) = _life(one, order), _life(other, order)
+    return a < d and c < b
 
 
 def _key(tensor: Tensor, move: Transfer) -> str:

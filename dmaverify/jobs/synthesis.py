@@ -154,12 +154,13 @@ def _restrictions(move: Transfer, target: Target, chosen: SynthSettings) -> tupl
     found += [f"the move's own limit {name} = {value:,}" for name, value in move.limits]
     found += [f"the reading {rule}={name}" for rule, name in sorted((chosen.reading or {}).items())]
     searched = part_of(target, "search") is None and simple_cost(target) is None  # routes are
-    return (*found, "no route through another memory") if searched and not _tries_routes(chosen) else tuple(found)
+    return (*found, "no route through another memory") if searched and not _tries_routes(move, chosen) else tuple(found)
 
 
-def _tries_routes(chosen: SynthSettings) -> bool:
+def _tries_routes(move: Transfer, chosen: SynthSettings) -> bool:
+    """Whether hops are tried: not of a move in a loop, whose iterations they would have to share a tensor between."""
     fixed = (chosen.packet, chosen.commands, chosen.entries, *chosen.prefix)
-    return chosen.routes and all(one is None for one in fixed)
+    return chosen.routes and move.iterations == 1 and all(one is None for one in fixed)
 
 
 def _search_of(
@@ -182,7 +183,7 @@ def _search_of(
         made: Synthesis = own.synthesize(move, target, axes=axes, commands=chosen.commands, readings=readings)
         if made.found and not holds_as_printed(made, readings):
             raise AssertionError(f"the plan of {move.name} does not pass as printed")
-        return made
+        return _in_all_iterations(made, move, axes, readings)
     simple = simple_cost(target)
     if simple is not None:
         from dmaverify.prove.move.check import Options
@@ -202,7 +203,7 @@ def _search_of(
     _has_prices(move)
     began = time.monotonic()
     direct = _direct(move, target, axes, chosen, readings, advise=advise)
-    if not _tries_routes(chosen):
+    if not _tries_routes(move, chosen):
         return direct
     found = _route(move, target, axes, chosen, readings, direct, began) or direct
     if found.route is None or kernel is None or not kernel.is_kernel:
@@ -213,6 +214,27 @@ def _search_of(
     if not is_writable(found.route.hops[0].transfer):
         written = _route(move, target, axes, chosen, readings, direct, began, is_writable)
     return replace(found, written=route_diff(kernel, move.name, written))
+
+
+def _in_all_iterations(
+    made: Synthesis, move: Transfer, axes: Mapping[str, int], readings: Mapping[str, str]
+) -> Synthesis:
+    """The answer of a search that looks at one iteration alone, where its commands hold in all of them."""
+    from dmaverify.prove.move.check import Options, check_transfer
+    from dmaverify.synth.synthesize import refused
+    from dmaverify.verdict import Status
+
+    if not made.found or move.iterations == 1:
+        return made
+    whole = replace(made.transfer, views=move.views)
+    verdict = check_transfer(whole, axes=axes, target=made.target, options=Options(readings=readings, cross_check=0))
+    if verdict.status is Status.PROVED:
+        return replace(made, transfer=whole)
+    said = [
+        (f.rule, f"the plan of the first iteration does not hold in all: {f.message}", f.hint) for f in verdict.errors
+    ]
+    nothing = [("core/well-formed", "the plan of the first iteration is not proved for all of them", "")]
+    return refused(move, made.target, axes, made.profile, said or nothing, time.perf_counter())
 
 
 def _named(chosen: SynthSettings, profile: str) -> dict[str, None]:

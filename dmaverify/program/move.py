@@ -92,6 +92,11 @@ class Transfer:
         """Whether a stream or commands say how the move is done."""
         return bool(self.given or self.streams) or self.stream is not None
 
+    @property
+    def iterations(self) -> int:
+        """How often loops around its views make the move."""
+        return 1 if self.views is None else self.views.count
+
     def at_iteration(self, counters: Sequence[int]) -> Transfer:
         """The move with the source and dest of the iteration at `counters`."""
         views = self.views

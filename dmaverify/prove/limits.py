@@ -26,6 +26,7 @@ _LOOK_SECONDS = 0.05
 _AGAIN_SECONDS = 1.0
 _GRACE_SECONDS = 10.0  # beyond the limit, so that an import that began can end
 _WHOLE = ("<frozen importlib._bootstrap>", os.path.join("z3", "z3.py"), os.path.join("z3", "z3core.py"))
+_LOADED = 1 << 28  # for libraries and threads that begin meanwhile: one that finds no room ends the process
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -250,7 +251,7 @@ def _hard_limit(memory: int | None) -> tuple[int, int] | None:
 
         held = _pages(5) * _PAGE
         before = resource.getrlimit(resource.RLIMIT_DATA)
-        wanted = held + memory
+        wanted = held + memory + _LOADED
         if before[0] != resource.RLIM_INFINITY and before[0] <= wanted:
             return None
         resource.setrlimit(resource.RLIMIT_DATA, (wanted, before[1]))
@@ -285,13 +286,15 @@ def spend(resources: int) -> None:
 
 @contextmanager
 def solver_at_work() -> Iterator[None]:
-    """Work of the solver's library, which ends the process where an allocation fails: only the watcher bounds it."""
-    watched = _state.stack[-1] if _state.stack else None
+    """Work of the solver's library, which ends the process where an allocation fails: only the watcher bounds it. Of
+    blocks in blocks the outermost that lowered the process's limit has what it was.
+    """
+    watched = next((one for one in _state.stack if one.before is not None), None)
     _restore(watched.before if watched is not None else None)
     try:
         yield
     finally:
-        if watched is not None and watched.before is not None:
+        if watched is not None:
             _hard_limit(watched.limits.memory)
 
 

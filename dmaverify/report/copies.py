@@ -24,6 +24,11 @@ def synthesis_text(found: Mapping[str, Any]) -> str:
     copies = f"{found['copies']:,} cop{'ies' if found['copies'] != 1 else 'y'} in the text"
     lines = [
         f"{found['name']}   {count:,} instruction{'s' if count != 1 else ''} issued by {copies}",
+        *(
+            [f"  of the first of {found['iterations']:,} iterations, and proved of that one alone"]
+            if "iterations" in found
+            else []
+        ),
         f"certificate   {word}, instructions issued",
         *(f"  {line}" for line in found["evidence"]),
         f"readings      {legal}",

@@ -106,7 +106,10 @@ def iterated(program: Program, order: Order, durations: Lanes, data: CostData) -
             for key, own in last.items():
                 starts[key] += own[0].start - whole[key][0].start + times * (own[0].start - before[key][0].start)
                 ends[key] += own[-1].end - whole[key][-1].end + times * (own[-1].end - before[key][-1].end)
-    return tuple(replace(slots[0], start=starts[key], end=ends[key]) for key, slots in whole.items())
+    slowed = {key: next((slot.slowed_by for slot in slots if slot.slowed_by), "") for key, slots in whole.items()}
+    return tuple(
+        replace(slots[0], start=starts[key], end=ends[key], slowed_by=slowed[key]) for key, slots in whole.items()
+    )
 
 
 def _period(bodies: Sequence[Sequence[Slot]]) -> int:

@@ -52,6 +52,8 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
             if hint:
                 yield f"    help: {hint}"
         return
+    if move.iterations > 1:
+        yield f"  of the first of {move.iterations:,} iterations; its commands, moved on, are proved for all of them"
     if result.route is not None:
         yield f"  route     through {tensor_text(result.route.middle)}"
     yield from _table(result)

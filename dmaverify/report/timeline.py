@@ -23,6 +23,8 @@ from dmaverify.values import dataclass, field
 
 ENGINES, CONTEXTS = 0, 1
 SHARED = "steps at once share memories and links in proportion to what they ask: an estimate"
+DRAWN = "iterations that were drawn stand for the others: an estimate"
+ABOUT = " (an estimate)"
 PATH = 8
 """Steps of a critical path that are all named."""
 
@@ -99,14 +101,30 @@ def path_text(path: Sequence[str]) -> str:
     return " -> ".join(path if len(path) <= PATH else [*path[:3], "...", f"{path[-1]} ({len(path)} steps)"])
 
 
-def timeline_text(name: str, slots: Sequence[Slot], profile: str, iterations: int = 1, every: float = 0.0) -> str:
-    """When each step works, what slows it, and the critical path. `every`: the cycles of all iterations."""
+def is_shared(slots: Sequence[Slot]) -> bool:
+    """Whether what steps share slows one, so that times are an estimate."""
+    return any(slot.slowed_by for slot in slots)
+
+
+def timeline_text(
+    name: str,
+    slots: Sequence[Slot],
+    profile: str,
+    iterations: int = 1,
+    every: float = 0.0,
+    shares: bool = False,
+    drawn: bool = False,
+) -> str:
+    """When each step works, what slows it, and the critical path. `every`: the cycles of all iterations; `shares`:
+    whether what steps share slows one in any of them; `drawn`: whether some stand for the others.
+    """
     cycles = max((slot.end for slot in slots), default=0.0)
     path, wide = critical_path(slots), max((len(slot.step) for slot in slots), default=0)
     each = f" for one of {iterations:,} iterations" if iterations > 1 else ""
     often = {slot.step: slot.about.get("iterations", 1) for slot in slots}
     least = "at least " if any(slot.unpriced or isinstance(often[slot.step], str) for slot in slots) else ""
-    lines = [f"{name}   {least}{cycles:,.1f} cycles{each}, profile {profile}, critical path {path_text(path)}"]
+    about = ABOUT if is_shared(slots) or (drawn and iterations == 1) else ""
+    lines = [f"{name}   {least}{cycles:,.1f} cycles{about}{each}, profile {profile}, critical path {path_text(path)}"]
     for step in dict.fromkeys(slot.step for slot in sorted(slots, key=lambda slot: slot.start)):
         own = [slot for slot in slots if slot.step == step]
         last = max(own, key=lambda slot: slot.end)
@@ -117,9 +135,12 @@ def timeline_text(name: str, slots: Sequence[Slot], profile: str, iterations: in
         turns = f"   {often[step]} iterations" if often[step] != 1 else ""
         lines.append(f"  {'*' if step in path else ' '} {start}  {step:{wide}}  {lane}{turns}{slowed}{none}")
     if iterations > 1:
-        lines.append(f"  all iterations, each as early as the order lets it: {every or cycles * iterations:,.1f}")
-    if any(slot.slowed_by for slot in slots):
+        all_ = f"{every or cycles * iterations:,.1f}{ABOUT if shares or drawn else ''}"
+        lines.append(f"  all iterations, each as early as the order lets it: {all_}")
+    if shares or is_shared(slots):
         lines.append(f"  {SHARED}")
+    if drawn:
+        lines.append(f"  {DRAWN}")
     return "\n".join(lines)
 
 
@@ -148,7 +169,7 @@ def program_trace(program: str, slots: Sequence[Slot], profile: str) -> dict[str
     return {
         "displayTimeUnit": "ns",
         "traceEvents": events,
-        "otherData": {**other, "critical_path": critical_path(slots), "priced": SHARED},
+        "otherData": {**other, "critical_path": critical_path(slots), "priced": SHARED, "estimate": is_shared(slots)},
     }
 
 

@@ -13,7 +13,7 @@ from itertools import product
 
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
-from dmaverify.synth.layouts import ROOM, TensorLayout, layouts
+from dmaverify.synth.layouts import ROOM, TensorLayout, layouts, lies_in
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
 
@@ -66,11 +66,10 @@ class KernelMoves:
     behind: Mapping[str, int] = field(default_factory=dict)  # where each memory is free, if bases are fixed
 
     def layouts_of(self, number: int) -> Iterator[TensorLayout]:
-        """Layouts of a tensor; one that needs more bytes lies behind all tensors, in a place of its own."""
+        """Layouts of a tensor; one that takes other bytes lies behind all tensors, in a place of its own."""
         held = self.tensors[number]
         for one in layouts(held.tensor, self.others_of(number), self.target, held.bits, self.window, free=held.free):
-            grows = one.tensor.element.size > held.tensor.element.size or one.tensor.slice.size > held.tensor.slice.size
-            if grows and held.tensor.tier in self.behind:
+            if held.tensor.tier in self.behind and not lies_in(one.tensor, held.tensor):
                 same = [t for t in self.tensors if t.tensor.tier == held.tensor.tier]
                 room = max(2 * t.tensor.element.size * t.bits // 8 + ROOM for t in same)
                 base = self.behind[held.tensor.tier] + number * -(-room // ALIGNED) * ALIGNED

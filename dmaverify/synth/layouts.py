@@ -17,8 +17,8 @@ from itertools import permutations
 from math import prod
 
 from dmaverify.language.expr import ONE, Expr, Padding, axes_of, pair, terms_of
-from dmaverify.layout.digits import Digit, NotDigits, compile_digits
-from dmaverify.program.tensor import Tensor
+from dmaverify.layout.digits import Digit, NotDigits, compile_digits, digits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.synth.atoms import Atom
 from dmaverify.synth.pieces import cut_at, cuts_of, pieces_of
 from dmaverify.synth.routes import spread
@@ -93,6 +93,24 @@ def _fits(new: Tensor, old: Tensor, bits: int) -> bool:
     """Whether it is no larger than padding and copies may make it."""
     sizes = [one.mapping.size * bits // 8 for one in (new, old)]
     return sizes[0] <= max(2 * sizes[1], sizes[1] + ROOM)
+
+
+def lies_in(new: Tensor, old: Tensor) -> bool:
+    """Whether a layout from the same base on takes only places and bytes that the old one surely fills: what padding
+    leaves free, another tensor may hold meanwhile.
+    """
+    sizes = [(_extent(new.field(place)), _extent(old.field(place))) for place in PLACES]
+    return all(own[0] <= known[0] == known[1] for own, known in sizes)
+
+
+def _extent(expr: Expr) -> tuple[int, int]:
+    """Positions up to the last live one, and how many of them are surely live; none where no single digit tells."""
+    try:
+        form = digits_of(expr)
+    except NotDigits:
+        return expr.size, 0
+    whole = all(sum(factor > 0 for _, factor in guard.terms) == 1 for guard in form.guards)
+    return 1 + sum((d.live - 1) * d.step for d in form.digits), prod(d.live for d in form.digits) if whole else 0
 
 
 # ---------------------------------------------------------------- pieces

@@ -218,6 +218,8 @@ class Synthesis:
                 t.__dict__ if hasattr(t, "__dict__") else _term(t) for t in (self.floor.terms if self.floor else ())
             ],
         }
+        if self.transfer.iterations > 1:
+            data["iterations"] = self.transfer.iterations
         if self.route is not None:
             data["proved"] = all(hop.verdict is not None for hop in self.route.hops)
             data["route"] = {
@@ -271,7 +273,10 @@ def _term(term: Any) -> dict[str, Any]:
 
 def plan_text(synthesis: Synthesis) -> str:
     """The plan with its stream (where one stream says it all), and every command."""
-    lines = plan_head([synthesis.transfer], synthesis.axes)
+    move = synthesis.transfer
+    lines = plan_head([move], synthesis.axes)
+    if move.iterations > 1:
+        lines += ["", f"# The first of {move.iterations:,} iterations: its loop and views are not in this file."]
     return "\n".join([*lines, *_tables(synthesis)]) + "\n"
 
 

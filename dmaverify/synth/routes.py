@@ -242,7 +242,7 @@ def _free_base(source: Tensor, tier: Tier, dtype_bits: int) -> int:
 
 
 def _hops(move: Transfer, middle: Tensor) -> tuple[Transfer, Transfer]:
-    bare = move.with_given()
+    bare = replace(move.with_given(), views=None)
     return (replace(bare, name=f"{move.name}-in", dest=middle), replace(bare, name=f"{move.name}-out", source=middle))
 
 

@@ -91,6 +91,8 @@ def told(
         ("bursts", "k.mlir"),
         ("bursts", "g.toml"),
         ("emit", "r.rs", "--as", "words"),
+        ("cost", "i.toml", "--formula"),
+        ("cost", "g.toml", "--formula"),
     ],
 )
 def test_an_option_without_a_meaning_is_refused(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:

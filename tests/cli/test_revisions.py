@@ -244,6 +244,13 @@ def test_a_change_in_another_package_of_the_workspace_counts_where_it_is_named(
     assert ("--> kernels/src/lib.rs" in out) is (code == 1)
 
 
+@pytest.mark.parametrize("words", [("--define", "n=3"), ("--dims", "2"), ("--engine", "rw_axi")])
+def test_an_option_of_files_that_neither_revision_has_is_refused(repository, capsys, words):
+    code, out = run(capsys, "diff", "first..second", "--no-cost", *words)
+    assert code == 2
+    assert words[0] in out
+
+
 def test_what_a_plan_no_longer_expects_or_excuses_is_a_change(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     git(tmp_path, "init", "-q", "--template=")

@@ -88,6 +88,24 @@ def test_a_program_too_long_to_be_laid_out_has_no_such_timeline() -> None:
         assert (found is None) == (steps > MOST // FEWEST)
 
 
+@pytest.mark.parametrize(("turns", "shared"), [(1, ""), (2, "channel 0 of chip 0")])
+def test_what_only_later_iterations_share_is_told(turns: int, shared: str) -> None:
+    """The second load meets the second store, which waits for the second round of what lies before it."""
+    loops = (("t", turns),)
+    steps = (
+        Step("load", loops=loops, context="a", earlier=(("store", 1),)),
+        Step("use", loops=loops, context="b"),
+        Step("store", loops=loops, context="c", after=("use",)),
+    )
+    program, full = Program("p", "rngd", steps), {"channel 0 of chip 0": 10.0}
+    order = order_of(program, [("a",), ("b",), ("c",)])
+    assert isinstance(order, Order)
+    lanes = {(0, "a"): Duration(10, {}, full), (1, "b"): Duration(15), (2, "c"): Duration(10, {}, full)}
+    slots = iterated(program, order, lanes, DATA)
+    assert slots is not None
+    assert {slot.step: slot.slowed_by for slot in slots} == {"load": shared, "use": "", "store": shared}
+
+
 def ring(many: int) -> tuple[Program, list[int]]:
     """Five steps of which four wait for each other around three iterations: what one adds repeats after three."""
     loops = (("t", many),)

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from dmaverify.cli.app import Stop, cli
 from dmaverify.cost.explain import explain
+from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Loop, Port
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -54,6 +55,24 @@ def test_a_single_entry_in_error_is_an_error_alone() -> None:
     assert isinstance(result.exception, Stop)
     assert result.exception.code == 2
     assert result.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("option", ["--formula", "--explain"])
+def test_what_no_entry_has_a_use_for_is_refused(option: str) -> None:
+    for entry in (f"{PROGRAMS / 'views.toml'}::pipeline", str(EXAMPLES / "sequencer" / "tiling.toml")):
+        result = run(entry, option)
+        assert isinstance(result.exception, InputError)
+        assert result.stdout == ""
+        assert f"{option} is for entries that" in result.exception.message
+    whole = str(PROGRAMS / "gather.toml")
+    assert run(whole, option).stdout.startswith("read-back   628.0 cycles"), "some entries have one"
+
+
+def test_the_formula_stands_in_json_too() -> None:
+    path = str(EXAMPLES / "first.toml")
+    assert "formula" not in entries(path)["relayout"]
+    told = entries(path, "--formula")["relayout"]["formula"]
+    assert [(one["name"], one["text"], one["cycles"]) for one in told][1] == ("read issue", "A*B", 512.0)
 
 
 def test_gathers_and_scatters_are_priced_by_the_documents_and_else_named_with_the_reason() -> None:

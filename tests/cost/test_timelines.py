@@ -330,7 +330,73 @@ def test_steps_at_once_that_fill_one_dmn_say_so(tmp_path: Path) -> None:
     assert alone == 499 + 2 * 32 * 16
     assert found["cycles"] == pytest.approx(499 + 2 * 2 * 32 * 16, abs=1), "both start up at once, then take turns"
     assert [step["slowed_by"] for step in found["steps"]] == ["DMN 0 of chip 0, cluster 0"] * 2
-    assert "shares DMN 0" in run(f"{file}::all").stdout
+    text = run(f"{file}::all").stdout
+    assert "shares DMN 0" in text
+    assert found["estimate"]
+    assert f"{found['cycles']:,.1f} cycles (an estimate), profile book" in text
+
+
+@pytest.mark.parametrize(("count", "drawn"), [(60, False), (400, True)])
+def test_a_program_costs_what_its_file_says_of_it_and_is_an_estimate_where_iterations_were_drawn(
+    tmp_path: Path, count: int, drawn: bool
+) -> None:
+    """Tiles of 256 bytes at multiples of 8: one of 32 begins a window, and the first is one of these."""
+    view = '{ tile = "B", length = 256, start = "8 * t", partial = true }'
+    file = tmp_path / "tiles.toml"
+    file.write_text(
+        f"""schema = 1
+target = "rngd"
+[axes]
+A = 64
+B = 4096
+[transfer.load]
+dtype = "i8"
+loop = {{ t = {count} }}
+source = {{ tier = "hbm", base = 0, element = "A, B", view = {view} }}
+dest = {{ tier = "dm", base = 0, slice = "A", element = "B = 256" }}
+stream = {{ time = "A", packet = "B = 256" }}
+[program.all]
+step = [{{ transfer = "load" }}]
+""",
+        encoding="utf-8",
+    )
+    whole, alone = entries(str(file)), entries(f"{file}::all")["all"]
+    assert alone == whole["all"]
+    assert alone["all_iterations"] == pytest.approx(whole["load"]["all_iterations"])
+    assert alone["all_iterations"] > count * alone["cycles"]
+    assert alone["estimate"] is drawn
+    text = run(f"{file}::all").stdout
+    assert ("drawn stand for the others: an estimate" in text) is drawn
+    assert text.count("(an estimate)") == drawn
+
+
+@pytest.mark.parametrize(("order", "first", "all_"), [("", False, True), ("earlier", False, False)])
+def test_what_a_later_iteration_shares_makes_the_time_of_all_an_estimate(
+    tmp_path: Path, order: str, first: bool, all_: bool
+) -> None:
+    parts = ["schema = 1", 'target = "rngd"', "[axes]", "T = 4", "A = 64", "B = 2048"]
+    for n in range(2):
+        view = '{ tile = "T", length = 1, start = "t" }'
+        parts += [
+            f"[transfer.t{n}]",
+            'dtype = "i8"',
+            "loop = { t = 4 }",
+            f'source = {{ tier = "hbm", base = {n << 29}, element = "T, A, B", view = {view} }}',
+            f'dest = {{ tier = "dm", base = {n * 4096}, slice = "A", element = "B" }}',
+            'stream = { time = "A", packet = "B" }',
+            f"engine = {{ chip = 0, cluster = 0, dmn = {n} }}",
+        ]
+    own = ["earlier = { t1 = 1 }", 'after = ["t0"]'] if order else ["", 'after = ["t0"]']
+    steps = ", ".join(
+        f'{{ transfer = "t{n}", context = "c{n}"{", " if more else ""}{more} }}' for n, more in enumerate(own)
+    )
+    file = tmp_path / "two.toml"
+    file.write_text("\n".join([*parts, "[program.all]", f"step = [{steps}]"]))
+    text = run(f"{file}::all").stdout.split("\n")
+    assert ("(an estimate)" in text[0]) is first
+    assert ("(an estimate)" in next(line for line in text if "all iterations" in line)) is all_
+    assert any(line.endswith(": an estimate") for line in text) is all_
+    assert entries(f"{file}::all")["all"]["estimate"] is all_
 
 
 @pytest.mark.parametrize("profile", ["book", "schedule", "silicon"])

@@ -202,6 +202,32 @@ def test_a_condition_on_the_counter_is_counted_iteration_by_iteration() -> None:
 # ---------------------------------------------------------------- values and ranges
 
 
+ROWS_IN_ROWS = (
+    "  scf.for %j = %x0 to %i step %x1 {{\n    scf.for %l = %x0 to {0} step %x1 {{\n"
+    "      %q = arith.muli %l, %l : index\n      %r = arith.remui %q, %x8 : index\n"
+    "      %w = arith.cmpi ult, %r, %x1 : index\n      scf.if %w {{\n" + load("%c32", "%c1, %c0, %c0")
+    + "      }}\n    }}\n  }}\n"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "said"), [(60, ""), (70, "iterations are not computed")])
+def test_sums_in_sums_are_taken_over_so_many_iterations_in_all(
+    count: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dmaverify.cost.amounts.MOST_ITERATIONS", 4500)
+    body = ROWS_IN_ROWS.format("%j")
+    if said:
+        with pytest.raises(InputError, match=said):
+            cost(body, i=count)
+    else:
+        assert counts(cost(body, i=count), "issue") == sum(-(-n // 4) for n in range(count))
+    inside = f"// dmaverify: assume %i in 1..{count}\n"
+    data = cost(body, inside)
+    assert data["cycles"] is None
+    assert ("range" in data) is not bool(said), "the formula is told without its ends"
+    assert "(1 if (%l * %l mod 8) < 1 else 0)" in data["formula"]["MTE2"]
+
+
 def test_a_stated_range_gives_both_ends_and_whether_it_grows() -> None:
     (data,) = [kernel_cost(one, {}) for one in named_in(Source("k.mlir", PING_PONG.read_text(encoding="utf-8")))]
     assert data["cycles"] is None

@@ -193,6 +193,47 @@ def test_a_tensor_that_grows_gets_a_place_of_its_own(tmp_path: Path) -> None:
                 assert one.tensor.base >= ground.scene.behind[one.tensor.tier]
 
 
+def test_a_tensor_that_takes_other_places_lies_behind_all_others(tmp_path: Path) -> None:
+    """Both clusters instead of one, and bytes between its rows: another tensor may hold them meanwhile."""
+    text = STAGED.replace('slice = "T / 2"', 'cluster = "1", slice = "T / 2"').replace(
+        '"T % 2, N, D"', '"T % 2, N # 9, D"'
+    )
+    ground = ground_of_text(text, tmp_path)
+    number = next(n for n, held in enumerate(ground.scene.tensors) if held.free)
+    made = [one.tensor for one in ground.scene.layouts_of(number)]
+    assert {one.cluster.size for one in made} == {1, 2}
+    assert all(one.base >= ground.scene.behind["dm"] for one in made)
+    (tmp_path / "in-place").mkdir()
+    full = STAGED.replace('slice = "T / 2", element = "T % 2, N, D"', 'slice = "T / 2, N", element = "T % 2, D"')
+    ground = ground_of_text(full, tmp_path / "in-place")
+    made = [one.tensor for one in ground.scene.layouts_of(number)]
+    assert any(one.base == 0 for one in made), "what its own live bytes hold stays"
+    assert all(one.base > 0 for one in made if one.cluster.size == 2)
+
+
+@pytest.mark.parametrize(
+    ("order", "changed"), [("in0 out0 in1 out1", True), ("in1 out1 in0 out0", True), ("in0 in1 out0 out1", False)]
+)
+def test_tensors_in_the_same_bytes_are_changed_where_one_ends_before_the_other_begins(
+    tmp_path: Path, order: str, changed: bool
+) -> None:
+    load, store = STAGED.partition("[program")[0].partition("# kept")[2].split("[transfer.")[1:]
+    text = STAGED.partition("# kept")[0]
+    for n, place in enumerate(("T / 2", "T / 2 # 64")):
+        for name, table in ((f"in{n}", load), (f"out{n}", store)):
+            text += f"[transfer.{name}]" + table.partition("]")[2].replace('"T / 2"', f'"{place}"')
+    steps = order.split()
+    after = ["", *(f', after = ["{one}"]' for one in steps)]
+    made = ", ".join(f'{{ transfer = "{one}"{more} }}' for one, more in zip(steps, after, strict=False))
+    ground = ground_of_text(f"{text}[program.p]\nstep = [{made}]\n", tmp_path)
+    tiles = [one for one in ground.scene.tensors if one.free]
+    assert len(tiles) == 2
+    assert all(bool(one.withheld) is not changed for one in tiles)
+    alone = ground_of_text(text, tmp_path)
+    assert any("follow each other" in note for note in alone.notes)
+    assert not ground.notes
+
+
 def ground_of_text(text: str, folder: Path):
     (folder / "plan.toml").write_text(text, encoding="utf-8")
     return ground_of(str(folder / "plan.toml"))

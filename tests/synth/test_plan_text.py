@@ -139,3 +139,48 @@ def test_shapes_of_transformers_have_proved_plans_and_an_honest_bound(name, axes
     assert found.verdict.status.value == "proved"
     assert found.bound <= found.cycles
     assert found.optimal == (found.gap == 0)
+
+
+TILES = {
+    "rngd": ("hbm", "dm", 'slice = "A", element = "B"'),
+    "idma": ("mem", "mem", 'element = "A, B"'),
+    "pto": ("gm", "ub", 'element = "A, B"'),
+}
+
+
+def tiles(machine: str, start: str, loop: str) -> str:
+    """A load of one of four tiles in every turn of a loop."""
+    near, far, held = TILES[machine]
+    view = f'view = {{ tile = "B", length = 128, start = "{start}" }}'
+    base = "base = 1048576" if near == far else "base = 0"
+    return (
+        f'schema = 1\ntarget = "{machine}"\n[axes]\nA = 64\nB = 512\n[transfer.tile]\ndtype = "i8"\n{loop}'
+        f'source = {{ tier = "{near}", base = 0, element = "A, B", {view} }}\n'
+        f'dest = {{ tier = "{far}", {base}, {held.replace("B", "B = 128")} }}\n'
+    )
+
+
+@pytest.mark.parametrize("machine", TILES)
+def test_a_move_in_a_loop_is_told_as_its_first_iteration(machine: str, tmp_path: Path, capsys) -> None:
+    file, out = tmp_path / "tiles.toml", tmp_path / "out.toml"
+    for start, loop, many in (("128 * t", "loop = { t = 4 }\n", 4), ("128", "", 1)):
+        file.write_text(tiles(machine, start, loop), encoding="utf-8")
+        assert invoke(["synth", str(file), "--no-simulate", "--output", str(out)]) == 0
+        assert (f"the first of {many} iterations" in capsys.readouterr().out) == (many > 1)
+        assert ("# The first of 4 iterations" in out.read_text(encoding="utf-8")) == (many > 1 and machine != "pto")
+        assert invoke(["synth", str(file), "--no-simulate", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)[0].get("iterations", 1) == many
+        code = invoke(["synth", str(file), "--no-simulate", "--certificate", str(tmp_path / f"c{many}")])
+        assert code == (2 if many > 1 else 0)
+        assert ("is made 4 times" in capsys.readouterr().err) == (many > 1)
+    assert invoke(["certificate", "check", str(tmp_path / "c1"), "--no-cvc5"]) in (0, 3)
+
+
+def test_a_plan_that_holds_in_the_first_iteration_alone_is_none(tmp_path: Path, capsys) -> None:
+    """Tiles that begin at multiples of 100 bytes: neither one command nor a route of the first tile is for all."""
+    file = tmp_path / "tiles.toml"
+    file.write_text(tiles("rngd", "100 * t", "loop = { t = 4 }\n"), encoding="utf-8")
+    assert invoke(["synth", str(file)]) == 1
+    said = capsys.readouterr().out
+    assert "rngd/hbm-dm-align" in said
+    assert "no route through another memory" in said
