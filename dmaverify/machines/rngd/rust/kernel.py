@@ -22,12 +22,13 @@ from dmaverify.language.expr import Symbol
 from dmaverify.language.files import resolved, text_of
 from dmaverify.language.toml_spans import read_source
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.accesses import Unjudged
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.builds import left_out, over_builds
 from dmaverify.machines.rngd.rust.code import parse_file
+from dmaverify.machines.rngd.rust.conclusions import owners, told_alone
 from dmaverify.machines.rngd.rust.crate import MOST_SEARCHED, Crate, crate_of, rust_files
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
+from dmaverify.machines.rngd.rust.in_text import judged_word
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
 from dmaverify.machines.rngd.rust.moves import Site, Supposed
@@ -117,6 +118,10 @@ def read_kernel(path: str | Path) -> KernelFile:
 
 
 def _read(file: Path, path: str) -> KernelFile:
+    text = Source(path, read_source(file).text)
+    if not judged_word(text.text.encode("utf-8", "replace")):  # whatever its crate is, which is not read then
+        parse_file(text)
+        return KernelFile(text, ())
     session = _session(file, path)
     reader = session.reader
     code, tree, own = _own_sites(session, file)
@@ -162,7 +167,7 @@ def _sites(
     for item in _uncalled_anyway(reader):
         _suppose(reader, item, code)
     own = [site for site in reader.sites if callers is None or site.span.source is code.source]
-    for say in (_owners, _told_alone, _crowded, _left_out, _open_devices):
+    for say in (owners, told_alone, _crowded, _left_out, _open_devices):
         say(own, reader)
     return own
 
@@ -170,6 +175,8 @@ def _sites(
 def read_kernel_text(text: str, name: str = "<kernel>", library: Library = NEWEST) -> KernelFile:
     """All transfer calls of a text that belongs to no crate."""
     code, tree = parse_file(Source(name, text))
+    if not judged_word(code.data):
+        return KernelFile(code.source, (), library)
     read = partial(_read_text, code, tree, library)
     own = over_builds(read(frozenset()), frozenset(), [text], read)
     return _file(code, tree, own, len(own), library)
@@ -350,23 +357,6 @@ def _site_at(read: ReadAtSizes, source: Source, start: int, sizes: Mapping[str, 
     return next((one for one in read.sites(sizes) if one.span.source is source and one.span.start == start), None)
 
 
-def _owners(sites: Sequence[Site], reader: Bodies) -> None:
-    """Names the function of sites that were never reached."""
-    items = [item for item in reader.later.values() if item.code.at is None]
-    for site in sites:
-        if site.function:
-            continue
-        around = [
-            (span.length, item)
-            for item in items
-            for span in (item.code.span(item.node),)
-            if span.source is site.span.source and span.start <= site.span.start < span.end
-        ]
-        if around:
-            item = min(around, key=lambda pair: pair[0])[1]
-            site.function, site.attributes = item.name, reader.attributes_of(item)
-
-
 def _left_out(sites: Sequence[Site], reader: Bodies) -> None:
     """Says of calls that the build does not have why they are not judged in it."""
     spans = [(item.code.span(item.node), item.left_out, f"`{item.name}`", item.name) for item in reader.left]
@@ -378,18 +368,6 @@ def _open_devices(sites: Sequence[Site], reader: Bodies) -> None:
     for site in sites:
         if said := open_device(site.attributes):
             site.refuse(Unknown(f"`{said}` of the device is no number that is known here", site.span))
-
-
-def _told_alone(sites: Sequence[Site], reader: Bodies) -> None:
-    """What helpers do by themselves is said where nobody calls them."""
-    for site in sites:
-        for item, finding in site.alone:
-            if item in reader.entered and item not in reader.relied:
-                continue
-            if isinstance(finding, Unjudged):
-                site.leave_open(finding)
-            else:
-                site.remark(finding)
 
 
 def _crowded(sites: Sequence[Site], reader: Bodies) -> None:

@@ -188,11 +188,11 @@ class Sites:
         span = code.span(name)
         key = (span.source.name, span.start) if code.at is None else (code.origin, code.character(name.start_byte))
         if key not in self.by_place:
-            made = self._enter(key, Site(len(self.sites), code.text(name), span))
+            made = self.enter(key, Site(len(self.sites), code.text(name), span))
             made.statement, made.function_line = around or statement_around(code, name, None)
         return self.by_place[key]
 
-    def _enter(self, key: tuple[Any, ...], site: Site) -> Site:
+    def enter(self, key: tuple[Any, ...], site: Site) -> Site:
         self.by_place[key] = site
         self.sites.append(site)
         return site
@@ -205,19 +205,6 @@ class Sites:
             return f"{found[1]} = {value.low}" if value is not None and value.single is not None else found[0]
 
         return tuple(_DEVICE_SIZES.sub(told, text) if _DEVICE.match(text) else text for text in item.attributes)
-
-    def unmoved(self, item: Item, about: Any) -> Site | None:
-        """A site for what is wrong with a kernel that moves nothing, or a function of which the build lacks a part:
-        where it makes the tensor.
-        """
-        span, own = about.span, item.code.span(item.node)
-        lacks = any(one.source is own.source and own.start <= one.start < own.end for one, _ in self.unbuilt)
-        if span is None or not (is_kernel(item) or lacks):
-            return None
-        key = (span.source.name, span.start)
-        if key not in self.by_place:
-            self._enter(key, Site(len(self.sites), "new", span, item.name, attributes=self.attributes_of(item)))
-        return self.by_place[key]
 
     def leave_unbuilt(self, span: Span, condition: str) -> None:
         """Enters code that this build does not have: it says nothing of what this build does."""
