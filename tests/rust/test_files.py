@@ -330,3 +330,23 @@ def test_a_file_without_kernels_and_transfers_is_not_read_beyond_its_text(apart:
     (apart / "kern.rs").write_bytes(b"\xff\xfe")  # cannot be read: who asked for it would say so
     assert read_kernel_plan(apart / "host.rs").sites == ()
     assert "checked nothing" in run("check", str(apart / "host.rs"))[1]
+
+
+@pytest.mark.parametrize(("turns", "status"), [(4, Status.PROVED), (5, Status.REFUTED)])
+@pytest.mark.parametrize("between", ["mid", "aid"])
+def test_callers_of_callers_are_read_where_they_say_what_a_helper_is_given(
+    apart: Path, between: str, turns: int, status: Status
+) -> None:
+    tile = "tile::<m![B / 16], 1, m![A, 1 # 4, B % 16]>(at)"
+    put = (
+        f"pub fn tile_at(ctx: &mut Context, x: &T, y: &mut T, at: usize) {{ "
+        f"x.view().{tile}.to_hbm_view(&mut ctx.tdma, y.view_mut().{tile.replace('#', '#{!}')}); }}\n"
+    )
+    on = "pub fn on(ctx: &mut Context, x: &T, y: &mut T, at: usize) { tile_at(ctx, x, y, at); }\n"
+    uses = "use furiosa_opt_std::prelude::*;\nuse crate::{aid::*, shared::*};\n"
+    (apart / "aid.rs").write_text(AID + put + (on if between == "aid" else ""), encoding="utf-8")
+    (apart / "mid.rs").write_text(uses + (on if between == "mid" else ""), encoding="utf-8")
+    (apart / "lib.rs").write_text("pub mod shared;\npub mod aid;\npub mod mid;\npub mod kern;\n", encoding="utf-8")
+    kernel(apart, f"let mut y = T::new(); for i in 0..{turns} {{ crate::{between}::on(ctx, x, &mut y, i); }} y")
+    found = {one.name: (one.status, one.conditions) for one in dv.check(str(apart / "aid.rs"))}
+    assert found["tile_at-to_hbm_view"] == (status, ())

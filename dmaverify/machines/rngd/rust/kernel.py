@@ -249,30 +249,43 @@ def _uncalled(reader: Bodies) -> list[Item]:
 
 
 def _callers(session: CrateSession, own: Path, code: Code) -> None:
-    """Reads the other files of the crate that name a generic function of this one with transfers in it."""
+    """Reads the other files of the crate that name a function of this one that waits for a caller and has transfers in
+    it, and those that name one of theirs that waits and calls it.
+    """
     reader = session.reader
     inside = [site.span.start for site in reader.sites if site.span.source is code.source]
     waiting: list[Item] = []
     for key, item in reader.later.items():
         if waits_for_a_caller(item) and item.code.source is code.source and key not in session.searched:
-            session.searched.add(key)
             span = item.code.span(item.node)
             if any(span.start <= start < span.end for start in inside):
+                session.searched.add(key)
                 waiting.append(item)
+    first, seen = waiting, {resolved(own)}
     files, whole = rust_files(session.crate.root) if waiting else ([], True)
-    for file in files:
-        session.crate.watch(file)
-        text = ""
-        try:
-            text = text_of(file) if resolved(file) != resolved(own) else ""
-            if any(item.name in text for item in waiting):
-                _visit(reader, session.crate.at(file)[0])
-        except (OSError, InputError, ValueError) as error:
-            for item in waiting:
-                if item.name in text or isinstance(error, OSError):
-                    _refuse_within(reader, item, f"{file.name} may call `{item.name}`, and cannot be read")
-    for item in waiting if not whole else ():
+    while waiting:
+        for file in files:
+            session.crate.watch(file)
+            text = ""
+            try:
+                text = text_of(file) if resolved(file) not in seen else ""
+                if any(item.name in text for item in waiting):
+                    _visit(reader, session.crate.at(file)[0])
+            except (OSError, InputError, ValueError) as error:
+                for item in first:
+                    if any(one.name in text for one in waiting) or isinstance(error, OSError):
+                        _refuse_within(reader, item, f"{file.name} may call `{item.name}`, and cannot be read")
+        names = {item.name.encode() for item in waiting}
+        waiting = [one for one in reader.later.values() if one not in session.searched and _leads_on(one, names)]
+        session.searched.update(waiting)
+    for item in first if not whole else ():
         _refuse_within(reader, item, f"more than {MOST_SEARCHED} files may call `{item.name}`; the rest is not read")
+
+
+def _leads_on(item: Item, names: set[bytes]) -> bool:
+    """Whether a function calls what has one of these names, with what its own callers say."""
+    text = item.code.data[item.node.start_byte : item.node.end_byte]
+    return waits_for_a_caller(item) and any(name in text for name in names)
 
 
 def _uncalled_anyway(reader: Bodies) -> list[Item]:
