@@ -135,6 +135,18 @@ def test_an_extracted_plan_holds_the_same_transfers(name: str) -> None:
     assert len(again.transfers) == len(plan.transfers) >= 5
 
 
+def test_an_extracted_transfer_says_which_turns_and_rows_it_stands_for() -> None:
+    windows, tables, whole = (
+        extracted(read_kernel_plan(EXAMPLES / f"{name}.rs")) for name in ("windows", "tables", "relayout")
+    )
+    said = "starts in turn at element 0 to 640 in steps of 128: one start, aligned as the least of them, stands for all"
+    assert windows.count(f"# its source {said}") == windows.count(f"# its destination {said}") == 1
+    assert tables.count("# one row of this gather") == 2
+    assert tables.count("# one row of this scatter") == 1
+    assert "stands for" not in whole + tables
+    assert "one row" not in whole + windows
+
+
 def _bare(plan: KernelPlan, name: str) -> object:
     return next(item.transfer for item in plan.transfers if item.name == name)
 

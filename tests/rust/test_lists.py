@@ -55,7 +55,7 @@ ELEMENTS = [
     (f"let mut d = {DM.replace('Tensor<', 'Tensor::<').replace('B = 16', 'B')}::new(); let o = [0, 1, 3, 2]; for i in 0..4 {{ {LOADED} {STORED.replace('o[i] %', 'o[n % 4] %')} }}", "not proved"),
     (f"let o = [48, 0, 16, 32]; for i in 0..4 {{ {tile('o[i]')} }}", "proved"),
     (f"let o = [48, 0, 16, 32]; for i in 0..3 {{ {tile('o[i]')} }}", "refuted"),
-    (f"let o = [48, 0, 16, 32]; for i in 0..5 {{ {tile('o[i]')} }}", "given"),
+    (f"let o = [48, 0, 16, 32]; for i in 0..5 {{ {tile('o[i]')} }}", "refuted"),
     (f"let o = [48, 0, 16, 32]; {tile('o[n]')}", "not proved"),
     (f"let s = (0..128).nth(n).unwrap(); {wide('64 * s')}", "not proved"),
     (f"let o = [0, 16, 32, 48]; let s = o.last().unwrap(); {tile('*s')}", "refuted"),
@@ -176,3 +176,16 @@ def test_constant_lists_and_numbers_of_bits_are_what_rust_makes_of_them(
     lines: str, ends: tuple[str, str], told: str
 ) -> None:
     assert status(lines, before=LISTS % ends) == told
+
+
+BEYOND = [
+    (f"for i in 0..4 {{ {tile('T[i]')} }}", "proved"), (f"for i in 0..5 {{ {tile('T[i]')} }}", "refuted"),
+    (f"for i in 0..5 {{ if i == 4 {{ break; }} {tile('T[i]')} }}", "proved"), (f"{whole('x')} if n > 3 {{ {tile('T[4]')} }}", "given"),
+    (f"{whole('x')} if n > 3 {{ return y; }} {tile('T[4]')}", "given"), (f"{whole('x')} for _ in 0..n {{ {tile('T[4]')} }}", "given"),
+    (f"{whole('x')} {tile('T[4]')}", "refuted"), (f"{whole('x')} let k = if n > 3 {{ T[4] }} else {{ 0 }}; {tile('k')}", "given"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "told"), BEYOND)
+def test_an_element_that_a_list_does_not_have_is_an_error_where_every_run_asks_for_it(lines: str, told: str) -> None:
+    assert status(lines, before="const T: &[usize] = &[0, 16, 32, 48];") == told
