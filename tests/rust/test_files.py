@@ -362,3 +362,34 @@ def test_callers_of_callers_are_read_where_they_say_what_a_helper_is_given(
     kernel(apart, f"let mut y = T::new(); for i in 0..{turns} {{ crate::{between}::on(ctx, x, &mut y, i); }} y")
     found = {one.name: (one.status, one.conditions) for one in dv.check(str(apart / "aid.rs"))}
     assert found["tile_at-to_hbm_view"] == (status, ())
+
+
+@pytest.mark.parametrize("uses", ["crate::ext::Make", "crate::named::*"])
+@pytest.mark.parametrize(
+    ("made", "told"), [("x.to_hbm(c)", "unknown"), ("T::new()", "refuted"), ("Box::leak(x)", "unknown")]
+)
+def test_what_a_trait_of_another_file_gives_is_what_it_makes(apart: Path, uses: str, made: str, told: str) -> None:
+    """The names of the trait stand in no file that the names of the kernel lead to."""
+    ext = f"use crate::shared::*;\npub trait Make {{ fn blank() -> Self; }}\nimpl Make for T {{ fn blank() -> T {{ {made} }} }}\n"
+    (apart / "ext.rs").write_text(ext, encoding="utf-8")
+    (apart / "named.rs").write_text("pub use crate::ext::Make;\n", encoding="utf-8")
+    every = "pub mod shared;\npub mod aid;\npub mod ext;\npub mod named;\npub mod kern;\n"
+    (apart / "lib.rs").write_text(every, encoding="utf-8")
+    kernel(apart, f"use {uses}; let y = T::blank(); let mut z = T::new(); put(ctx, x, &mut z); y")
+    assert {one.status.value for one in dv.check(str(apart / "kern.rs"))} == {told}
+    assert run("check", str(apart))[0] == {"unknown": 3, "refuted": 1}[told]
+
+
+def test_a_method_of_a_library_of_the_package_may_write_what_it_is_given(apart: Path) -> None:
+    """No `use` leads to the file that has the method."""
+    row = "pub fn row() -> crate::ext::Row { crate::ext::Row }\n"
+    (apart / "aid.rs").write_text(AID + row, encoding="utf-8")
+    ext = "pub struct Row;\nimpl Row { pub fn lay(&self, y: &mut crate::shared::T) {} }\n"
+    (apart / "ext.rs").write_text(ext, encoding="utf-8")
+    (apart / "lib.rs").write_text("pub mod shared;\npub mod aid;\npub mod ext;\n", encoding="utf-8")
+    (apart / "bin").mkdir()
+    head = "use furiosa_opt_std::prelude::*;\nuse apart::{aid::*, shared::*};\n#[device(chip = 1)]\n"
+    body = "let mut y = T::new(); std::hint::black_box(row()).lay(&mut y); let mut z = T::new(); put(ctx, x, &mut z); y"
+    (apart / "bin/k.rs").write_text(f"{head}pub fn k(ctx: &mut Context, x: &T) -> T {{ {body} }}\n", encoding="utf-8")
+    (one,) = dv.check(str(apart / "bin/k.rs"))
+    assert (one.status, one.conditions) == (Status.UNKNOWN, ())
