@@ -17,7 +17,7 @@ from dmaverify.machines.rngd.rust.carries import may_hold
 from dmaverify.machines.rngd.rust.cfg import built
 from dmaverify.machines.rngd.rust.code import child, label_of, named, passes_on
 from dmaverify.machines.rngd.rust.conclusions import conclude
-from dmaverify.machines.rngd.rust.flow import ITEMS, first_of
+from dmaverify.machines.rngd.rust.flow import ITEMS
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import parameters_around
 from dmaverify.machines.rngd.rust.integers import INTEGERS
@@ -125,7 +125,7 @@ class Bodies(Invocations):
             every = [as_told(one, expected) for one in (*ends, *self.returned)]
             for one in every if len(every) > 1 else ():
                 self.ledger.give(one, self.walk.when, soft=True)  # any of them may be what it gives
-            return first_of(every) if len(every) > 1 else every[0]
+            return self.any_branch(every) if len(every) > 1 else every[0]
         finally:
             self.stack.pop()
             self.result, self.instance, self.item, self.let, self.returned = before
