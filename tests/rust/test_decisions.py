@@ -6,11 +6,16 @@ some values pass by both, and a proof would be wrong.
 
 # ruff: noqa: E501  (kernels)
 
+from pathlib import Path
+
 import pytest
 from kernels import plan, verdicts
 from lab.draws import seeds
-from lab.rust_decisions import drawn_decisions
+from lab.rust_decisions import drawn_decisions, in_files
 from test_every_way import ALL, EACH, HBM, kernel
+
+import dmaverify as dv
+from dmaverify.verdict import Status
 
 BOOL, SIZE = "c: bool", "n: usize"
 MODES = "enum M { P, Q, R }"
@@ -215,3 +220,18 @@ def test_drawn_decisions_are_judged_as_they_run_for_every_value(seed: int) -> No
     assert one.right or not all(made), one.text
     assert not one.right or "refuted" not in said, one.text
     assert "error" not in said
+
+
+@pytest.mark.parametrize("seed", seeds(24, 400))
+def test_drawn_decisions_are_judged_as_they_run_where_their_functions_stand_in_other_files(
+    tmp_path: Path, seed: int
+) -> None:
+    one, made = drawn_decisions(seed), []
+    for name, text in in_files(seed).items():
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    for name in ("aid", "kernel"):
+        made += dv.check(str(tmp_path / f"src/{name}.rs"))
+    assert one.right or not all(made), one.text
+    assert not one.right or not any(found.status is Status.REFUTED for found in made), one.text
