@@ -15,7 +15,7 @@ from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
 from dmaverify.machines.rngd.rust.carries import may_hold
 from dmaverify.machines.rngd.rust.cfg import built
-from dmaverify.machines.rngd.rust.code import child, label_of, named, passes_on
+from dmaverify.machines.rngd.rust.code import child, in_closure, label_of, named, passes_on
 from dmaverify.machines.rngd.rust.conclusions import conclude
 from dmaverify.machines.rngd.rust.flow import ITEMS
 from dmaverify.machines.rngd.rust.frames import Frame
@@ -322,7 +322,8 @@ class Bodies(Invocations):
         if node.type == "return_expression":
             self.ledger.give(value, self.walk.when, soft=len(self.stack) > 1, leaves=len(self.stack) == 1)
             self.returned.append(value)
-            self.walk.leave("function")
+            nothing = isinstance(value, Opaque) and value.what in ("None", "Err") and len(self.stack) in self.insisting
+            self.walk.leave("program" if nothing and not in_closure(node) else "function")
         elif node.type == "break_expression":
             self.ledger.give(value, self.walk.when, soft=True)
             self.walk.leave("loop", label_of(code, node))

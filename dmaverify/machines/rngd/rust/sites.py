@@ -8,7 +8,8 @@ Law: a call of a transfer in the text has one site, whether or not anything lead
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
@@ -126,6 +127,7 @@ class Sites:
         self.blocks: dict[tuple[Code, int, int, NameScope], NameScope] = {}
         self.depth = self.serial = self.expansions = self.spent = 0
         self.stack: list[Item] = []  # functions that are being read, the innermost last
+        self.insisting: set[int] = set()  # how deep in `stack` those are whose `None` or `Err` stops the kernel
         self.entered: set[Item] = set()  # functions that were read with the arguments of a call
         self.result: Value | None = None
         self.returned: list[Value] = []  # by `return`, of the function that is being read
@@ -205,6 +207,20 @@ class Sites:
             return f"{found[1]} = {value.low}" if value is not None and value.single is not None else found[0]
 
         return tuple(_DEVICE_SIZES.sub(told, text) if _DEVICE.match(text) else text for text in item.attributes)
+
+    @contextmanager
+    def insists(self, item: Item, asked: str) -> Iterator[None]:
+        """A function is read of whose result `unwrap` is asked, or `?` where that ends the kernel too: it stops where
+        the function gives nothing or an error.
+        """
+        result = item.node.child_by_field_name("return_type")
+        kind = item.code.text(result).split("<")[0] if result is not None else ""
+        wraps = kind in ("Option", "Result") and item.scope.find(kind) is None
+        ends = asked != "?" or len(self.stack) == 1 or len(self.stack) in self.insisting
+        depth = {len(self.stack) + 1} if wraps and asked and ends else set[int]()
+        self.insisting |= depth
+        yield
+        self.insisting -= depth
 
     def leave_unbuilt(self, span: Span, condition: str) -> None:
         """Enters code that this build does not have: it says nothing of what this build does."""
