@@ -133,10 +133,10 @@ def looks(path: Path, data: bytes) -> WalkedPath:
 
 
 def _kernel(name: str, data: bytes) -> WalkedPath:
-    from dmaverify.machines.rngd.rust.moves import TRANSFERS
+    from dmaverify.machines.rngd.rust.in_text import judged_word
 
-    found = _named(TRANSFERS, data)
-    return WalkedPath(name, found is not None, f"names `{found}`" if found else "names no transfer")
+    found = judged_word(data)
+    return WalkedPath(name, bool(found), f"names `{found}`" if found else "names no transfer and no kernel")
 
 
 def _driver(name: str, data: bytes) -> WalkedPath:

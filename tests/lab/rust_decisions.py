@@ -9,6 +9,7 @@ with assertions and without, by nothing else.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
@@ -252,13 +253,34 @@ def ran(steps: list[Step], env: Env) -> bool:
     return any(wrote)
 
 
+def in_files(seed: int) -> dict[str, str]:
+    """The same kernel with its types and the functions that it calls in files of their own, by their paths."""
+    drawing = Drawing(random.Random(seed))
+    kernel = _kernel(drawing.steps())
+    use, *types = HEAD.splitlines()
+    shared = "\n".join(f"pub {one}" if one.startswith(("type", "const", "struct")) else one for one in types)
+    public = re.compile(r"^(?=fn|mod)|(?<=\{ )(?=fn s\d)", re.MULTILINE)
+    aid = public.sub("pub ", "\n".join(drawing.before))
+    return {
+        "Cargo.toml": '[package]\nname = "drawn"\n',
+        "src/lib.rs": "pub mod shared;\npub mod aid;\npub mod kernel;\n",
+        "src/shared.rs": f"{use}\n{shared}\n".replace("{ n:", "{ pub n:"),
+        "src/aid.rs": f"{use}\nuse crate::shared::*;\n{aid}\n",
+        "src/kernel.rs": f"{use}\nuse crate::{{aid::*, shared::*}};\n{kernel}",
+    }
+
+
+def _kernel(steps: list[Step]) -> str:
+    lines = "\n    ".join(one.rust for one in steps)
+    head = "#[device(chip = 1)]\npub fn f(ctx: &mut Context, x: &T, c: bool, b: bool, n: usize, m: usize) -> T {\n"
+    return f"{head}    let mut y = T::new();\n    {lines}\n    y\n}}\n"
+
+
 def drawn_decisions(seed: int) -> DrawnDecisions:
     """A kernel that writes its tensor behind drawn decisions."""
     drawing = Drawing(random.Random(seed))
     steps = drawing.steps()
-    lines = "\n    ".join(one.rust for one in steps)
-    head = "#[device(chip = 1)]\npub fn f(ctx: &mut Context, x: &T, c: bool, b: bool, n: usize, m: usize) -> T {\n"
-    text = HEAD + "\n".join(drawing.before) + "\n" + head + f"    let mut y = T::new();\n    {lines}\n    y\n}}\n"
+    text = HEAD + "\n".join(drawing.before) + "\n" + _kernel(steps)
     right = True
     for values in product(*PARAMETERS.values()):
         try:

@@ -6,11 +6,16 @@ some values pass by both, and a proof would be wrong.
 
 # ruff: noqa: E501  (kernels)
 
+from pathlib import Path
+
 import pytest
 from kernels import plan, verdicts
 from lab.draws import seeds
-from lab.rust_decisions import drawn_decisions
+from lab.rust_decisions import drawn_decisions, in_files
 from test_every_way import ALL, EACH, HBM, kernel
+
+import dmaverify as dv
+from dmaverify.verdict import Status
 
 BOOL, SIZE = "c: bool", "n: usize"
 MODES = "enum M { P, Q, R }"
@@ -215,3 +220,45 @@ def test_drawn_decisions_are_judged_as_they_run_for_every_value(seed: int) -> No
     assert one.right or not all(made), one.text
     assert not one.right or "refuted" not in said, one.text
     assert "error" not in said
+
+
+@pytest.mark.parametrize("seed", seeds(24, 400))
+def test_drawn_decisions_are_judged_as_they_run_where_their_functions_stand_in_other_files(
+    tmp_path: Path, seed: int
+) -> None:
+    one, made = drawn_decisions(seed), []
+    for name, text in in_files(seed).items():
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    for name in ("aid", "kernel"):
+        made += dv.check(str(tmp_path / f"src/{name}.rs"))
+    assert one.right or not all(made), one.text
+    assert not one.right or not any(found.status is Status.REFUTED for found in made), one.text
+
+
+def checked(result: str, nothing: str, body: str = ALL) -> str:
+    """A function that gives nothing, or an error, before it writes where `c` does not hold."""
+    head = f"fn put(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}, c: bool) -> {result}"
+    return f"{head} {{ if !c {{ return {nothing}; }} {body} {'Ok' if 'Err' in nothing else 'Some'}(1) }}\n"
+
+
+NONE, ERR = checked("Option<usize>", "None"), checked("Result<usize, u8>", "Err(3)")
+ON = f"fn on(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}, c: bool) -> Option<usize> {{ put(ctx, x, y, c)?; Some(2) }}\n"
+OWN = "mod own { pub enum Option<T> { None, Some(T) } impl<T> Option<T> { pub fn unwrap(self) {} } }\nuse own::Option::{self, None, Some};\n"
+
+
+@pytest.mark.parametrize(("lines", "before", "told"), [
+    ("put(ctx, x, &mut y, c).unwrap();", NONE, "proved"), ("put(ctx, x, &mut y, c).unwrap();", ERR, "proved"),
+    ('put(ctx, x, &mut y, c).expect("on");', NONE, "proved"), ("on(ctx, x, &mut y, c).unwrap();", NONE + ON, "proved"),
+    ("put(ctx, x, &mut y, c);", NONE, "refuted"), ("put(ctx, x, &mut y, c).is_some();", NONE, "refuted"),
+    ("put(ctx, x, &mut y, c).unwrap_or(3);", NONE, "refuted"), ("on(ctx, x, &mut y, c);", NONE + ON, "refuted"),
+    ("put(ctx, x, &mut y, c).unwrap();", checked("Option<usize>", "Some(0)"), "refuted"),
+    ("put(ctx, x, &mut y, c).unwrap();", OWN + NONE, "refuted"),
+    (f"let p = |ctx: &mut Context, y: &mut {HBM}| {{ put(ctx, x, y, c)?; Some(1) }}; p(ctx, &mut y);", NONE, "refuted"),
+    ("put(ctx, x, &mut y, c).unwrap();", checked("Option<usize>", "Some(0)", f"let p = || {{ return None; }}; p(); {ALL}"), "refuted"),
+])  # fmt: skip
+def test_where_unwrap_is_asked_of_it_a_function_that_gives_nothing_ends_the_kernel(
+    lines: str, before: str, told: str
+) -> None:
+    assert judged(lines, BOOL, before) == told

@@ -135,6 +135,18 @@ def test_an_extracted_plan_holds_the_same_transfers(name: str) -> None:
     assert len(again.transfers) == len(plan.transfers) >= 5
 
 
+def test_an_extracted_transfer_says_which_turns_and_rows_it_stands_for() -> None:
+    windows, tables, whole = (
+        extracted(read_kernel_plan(EXAMPLES / f"{name}.rs")) for name in ("windows", "tables", "relayout")
+    )
+    said = "starts in turn at element 0 to 640 in steps of 128: one start, aligned as the least of them, stands for all"
+    assert windows.count(f"# its source {said}") == windows.count(f"# its destination {said}") == 1
+    assert tables.count("# one row of this gather") == 2
+    assert tables.count("# one row of this scatter") == 1
+    assert "stands for" not in whole + tables
+    assert "one row" not in whole + windows
+
+
 def _bare(plan: KernelPlan, name: str) -> object:
     return next(item.transfer for item in plan.transfers if item.name == name)
 
@@ -239,3 +251,145 @@ def test_verdicts_do_not_depend_on_the_files_that_are_asked_for_besides(crate: P
     alone = [(v.name, v.status) for v in dv.check(str(crate / "src/ops/load.rs"))]
     dv.check(str(crate / "src/ops/mod.rs"))
     assert [(v.name, v.status) for v in dv.check(str(crate / "src/ops/load.rs"))] == alone
+
+
+SHARED = (
+    "use furiosa_opt_std::prelude::*;\naxes![A = 256, B = 64];\npub type T = HbmTensor<i8, m![1], m![A, B]>;\n"
+    "pub type D = DmTensor<i8, m![1], m![1 # 2], m![A], m![B]>;\n"
+)
+AID = (
+    "use furiosa_opt_std::prelude::*;\nuse crate::shared::*;\n"
+    "pub fn put(ctx: &mut Context, x: &T, y: &mut T) { x.view().to_hbm_view(&mut ctx.tdma, y.view_mut()); }\n"
+    "pub fn store(ctx: &mut Context, t: &D, y: &mut T) { t.view().to_hbm_view(&mut ctx.tdma, y.view_mut()); }\n"
+    "pub fn empty() -> T { T::new() }\n"
+)
+COPIED = "let mut y = T::new(); put(ctx, x, &mut y); y"
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Path:
+    """A crate whose kernel has its types and its transfers in other files."""
+    (tmp_path / "Cargo.toml").write_text('[package]\nname = "apart"\n', encoding="utf-8")
+    source = tmp_path / "src"
+    source.mkdir()
+    for name, text in {"lib": "pub mod shared;\npub mod aid;\npub mod kern;\n", "shared": SHARED, "aid": AID}.items():
+        (source / f"{name}.rs").write_text(text, encoding="utf-8")
+    return source
+
+
+def kernel(source: Path, body: str) -> None:
+    head = "use furiosa_opt_std::prelude::*;\nuse crate::{aid::*, shared::*};\n#[device(chip = 1)]\n"
+    text = f"{head}pub fn k(ctx: &mut Context, x: &T, c: bool) -> T {{ {body} }}\n"
+    (source / "kern.rs").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        (COPIED, ""),
+        ("let mut y = T::new(); if c { put(ctx, x, &mut y); } else { put(ctx, x, &mut y); } y", ""),
+        ("let mut y = T::new(); if c { put(ctx, x, &mut y); } y", "core/definite"),
+        ("let mut z = T::new(); let y = T::new(); put(ctx, x, &mut z); y", "core/definite"),
+        ("let t = D::new(); let mut y = T::new(); store(ctx, &t, &mut y); y", "core/definite"),
+        ("T::new()", "core/definite"),
+        ("let y = T::new(); y", "core/definite"),
+        ("empty()", "core/definite"),
+    ],
+)
+def test_what_a_kernel_leaves_unwritten_is_told_in_its_file_wherever_its_types_and_transfers_stand(
+    apart: Path, body: str, rule: str
+) -> None:
+    kernel(apart, body)
+    for order in (["kern.rs"], ["aid.rs", "kern.rs"], ["kern.rs", "aid.rs"]):
+        found = {one.name: one for name in order for one in dv.check(str(apart / name))}
+        broken = [(one.path, one.line, f.rule) for one in found.values() for f in one.findings]
+        assert broken == ([(str(apart / "kern.rs"), 4, rule)] if rule else []), order
+        assert all(one.status is Status.PROVED for one in found.values() if Path(one.path).name == "aid.rs")
+    code, out = run("check", str(apart))
+    assert code == (1 if rule else 0), out
+    assert ("src/kern.rs:4" in out) is bool(rule)
+
+
+def test_data_memory_that_a_kernel_fills_by_calls_of_another_file_is_counted_in_its_own(apart: Path) -> None:
+    wide = AID.replace("store", "keep").replace("pub fn empty() -> T { T::new() }\n", "") + (
+        "axes![W = 300000];\npub type Big = HbmTensor<i8, m![1], m![A, W]>;\n"
+        "pub type Wide = DmTensor<i8, m![1], m![1 # 2], m![A], m![W]>;\n"
+        "pub fn load(ctx: &mut Context, x: &Big) -> Wide { x.to_dm(&mut ctx.tdma) }\n"
+        "pub fn back(ctx: &mut Context, t: &Wide) -> Big { t.to_hbm(&mut ctx.tdma) }\n"
+    )
+    (apart / "aid.rs").write_text(wide, encoding="utf-8")
+    for second, code in (("", 0), ("let v = load(ctx, x); ", 1)):
+        text = f"let t = load(ctx, x); {second}let y = back(ctx, &t); {'back(ctx, &v)' if second else 'y'}"
+        kernel(apart, text)
+        file = apart / "kern.rs"
+        file.write_text(file.read_text("utf-8").replace("x: &T, c: bool) -> T", "x: &Big) -> Big"), encoding="utf-8")
+        assert [f.rule for v in dv.check(str(file)) for f in v.findings] == ["rngd/slice-capacity"] * code
+
+
+def test_a_macro_of_another_file_may_write_what_it_is_given(apart: Path) -> None:
+    made = "macro_rules! fill { ($c:expr, $x:expr, $y:expr) => { put($c, $x, &mut $y); } }\n"
+    (apart / "aid.rs").write_text(made + AID, encoding="utf-8")
+    kernel(apart, "let mut y = T::new(); fill!(ctx, x, y); y")
+    assert [one.status for one in dv.check(str(apart / "kern.rs"))] == [Status.UNKNOWN]
+    kernel(apart, "let mut y = T::new(); let z = T::new(); fill!(ctx, x, y); z")
+    assert [one.status for one in dv.check(str(apart / "kern.rs"))] == [Status.REFUTED]
+    kernel(apart, 'let y = T::new(); println!("{}", x); y')
+    assert [one.status for one in dv.check(str(apart / "kern.rs"))] == [Status.REFUTED]
+
+
+def test_a_file_without_kernels_and_transfers_is_not_read_beyond_its_text(apart: Path) -> None:
+    (apart / "host.rs").write_text("pub fn f(x: usize) -> usize { crate::kern::g(x) }\n", encoding="utf-8")
+    (apart / "kern.rs").write_bytes(b"\xff\xfe")  # cannot be read: who asked for it would say so
+    assert read_kernel_plan(apart / "host.rs").sites == ()
+    assert "checked nothing" in run("check", str(apart / "host.rs"))[1]
+
+
+@pytest.mark.parametrize(("turns", "status"), [(4, Status.PROVED), (5, Status.REFUTED)])
+@pytest.mark.parametrize("between", ["mid", "aid"])
+def test_callers_of_callers_are_read_where_they_say_what_a_helper_is_given(
+    apart: Path, between: str, turns: int, status: Status
+) -> None:
+    tile = "tile::<m![B / 16], 1, m![A, 1 # 4, B % 16]>(at)"
+    put = (
+        f"pub fn tile_at(ctx: &mut Context, x: &T, y: &mut T, at: usize) {{ "
+        f"x.view().{tile}.to_hbm_view(&mut ctx.tdma, y.view_mut().{tile.replace('#', '#{!}')}); }}\n"
+    )
+    on = "pub fn on(ctx: &mut Context, x: &T, y: &mut T, at: usize) { tile_at(ctx, x, y, at); }\n"
+    uses = "use furiosa_opt_std::prelude::*;\nuse crate::{aid::*, shared::*};\n"
+    (apart / "aid.rs").write_text(AID + put + (on if between == "aid" else ""), encoding="utf-8")
+    (apart / "mid.rs").write_text(uses + (on if between == "mid" else ""), encoding="utf-8")
+    (apart / "lib.rs").write_text("pub mod shared;\npub mod aid;\npub mod mid;\npub mod kern;\n", encoding="utf-8")
+    kernel(apart, f"let mut y = T::new(); for i in 0..{turns} {{ crate::{between}::on(ctx, x, &mut y, i); }} y")
+    found = {one.name: (one.status, one.conditions) for one in dv.check(str(apart / "aid.rs"))}
+    assert found["tile_at-to_hbm_view"] == (status, ())
+
+
+@pytest.mark.parametrize("uses", ["crate::ext::Make", "crate::named::*"])
+@pytest.mark.parametrize(
+    ("made", "told"), [("x.to_hbm(c)", "unknown"), ("T::new()", "refuted"), ("Box::leak(x)", "unknown")]
+)
+def test_what_a_trait_of_another_file_gives_is_what_it_makes(apart: Path, uses: str, made: str, told: str) -> None:
+    """The names of the trait stand in no file that the names of the kernel lead to."""
+    ext = f"use crate::shared::*;\npub trait Make {{ fn blank() -> Self; }}\nimpl Make for T {{ fn blank() -> T {{ {made} }} }}\n"
+    (apart / "ext.rs").write_text(ext, encoding="utf-8")
+    (apart / "named.rs").write_text("pub use crate::ext::Make;\n", encoding="utf-8")
+    every = "pub mod shared;\npub mod aid;\npub mod ext;\npub mod named;\npub mod kern;\n"
+    (apart / "lib.rs").write_text(every, encoding="utf-8")
+    kernel(apart, f"use {uses}; let y = T::blank(); let mut z = T::new(); put(ctx, x, &mut z); y")
+    assert {one.status.value for one in dv.check(str(apart / "kern.rs"))} == {told}
+    assert run("check", str(apart))[0] == {"unknown": 3, "refuted": 1}[told]
+
+
+def test_a_method_of_a_library_of_the_package_may_write_what_it_is_given(apart: Path) -> None:
+    """No `use` leads to the file that has the method."""
+    row = "pub fn row() -> crate::ext::Row { crate::ext::Row }\n"
+    (apart / "aid.rs").write_text(AID + row, encoding="utf-8")
+    ext = "pub struct Row;\nimpl Row { pub fn lay(&self, y: &mut crate::shared::T) {} }\n"
+    (apart / "ext.rs").write_text(ext, encoding="utf-8")
+    (apart / "lib.rs").write_text("pub mod shared;\npub mod aid;\npub mod ext;\n", encoding="utf-8")
+    (apart / "bin").mkdir()
+    head = "use furiosa_opt_std::prelude::*;\nuse apart::{aid::*, shared::*};\n#[device(chip = 1)]\n"
+    body = "let mut y = T::new(); std::hint::black_box(row()).lay(&mut y); let mut z = T::new(); put(ctx, x, &mut z); y"
+    (apart / "bin/k.rs").write_text(f"{head}pub fn k(ctx: &mut Context, x: &T) -> T {{ {body} }}\n", encoding="utf-8")
+    (one,) = dv.check(str(apart / "bin/k.rs"))
+    assert (one.status, one.conditions) == (Status.UNKNOWN, ())

@@ -55,7 +55,7 @@ ELEMENTS = [
     (f"let mut d = {DM.replace('Tensor<', 'Tensor::<').replace('B = 16', 'B')}::new(); let o = [0, 1, 3, 2]; for i in 0..4 {{ {LOADED} {STORED.replace('o[i] %', 'o[n % 4] %')} }}", "not proved"),
     (f"let o = [48, 0, 16, 32]; for i in 0..4 {{ {tile('o[i]')} }}", "proved"),
     (f"let o = [48, 0, 16, 32]; for i in 0..3 {{ {tile('o[i]')} }}", "refuted"),
-    (f"let o = [48, 0, 16, 32]; for i in 0..5 {{ {tile('o[i]')} }}", "given"),
+    (f"let o = [48, 0, 16, 32]; for i in 0..5 {{ {tile('o[i]')} }}", "refuted"),
     (f"let o = [48, 0, 16, 32]; {tile('o[n]')}", "not proved"),
     (f"let s = (0..128).nth(n).unwrap(); {wide('64 * s')}", "not proved"),
     (f"let o = [0, 16, 32, 48]; let s = o.last().unwrap(); {tile('*s')}", "refuted"),
@@ -176,3 +176,46 @@ def test_constant_lists_and_numbers_of_bits_are_what_rust_makes_of_them(
     lines: str, ends: tuple[str, str], told: str
 ) -> None:
     assert status(lines, before=LISTS % ends) == told
+
+
+BEYOND = [
+    (f"for i in 0..4 {{ {tile('T[i]')} }}", "proved"), (f"for i in 0..5 {{ {tile('T[i]')} }}", "refuted"),
+    (f"for i in 0..5 {{ if i == 4 {{ break; }} {tile('T[i]')} }}", "proved"), (f"{whole('x')} if n > 3 {{ {tile('T[4]')} }}", "given"),
+    (f"{whole('x')} if n > 3 {{ return y; }} {tile('T[4]')}", "given"), (f"{whole('x')} for _ in 0..n {{ {tile('T[4]')} }}", "given"),
+    (f"{whole('x')} {tile('T[4]')}", "refuted"), (f"{whole('x')} let k = if n > 3 {{ T[4] }} else {{ 0 }}; {tile('k')}", "given"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "told"), BEYOND)
+def test_an_element_that_a_list_does_not_have_is_an_error_where_every_run_asks_for_it(lines: str, told: str) -> None:
+    assert status(lines, before="const T: &[usize] = &[0, 16, 32, 48];") == told
+
+
+COPIES = (
+    f"struct Copy<'a> {{ x: &'a {HBM}, y: &'a mut {HBM} }}\n"
+    f"impl<'a> Copy<'a> {{ fn part(&mut self, ctx: &mut Context, at: usize) {{ {tile('at').replace('x.view', 'self.x.view').replace('y.view', 'self.y.view')} }}\n"
+    "fn all(&mut self, ctx: &mut Context) { for i in 0..4 { self.part(ctx, 16 * i); } } }\n"
+    "fn two<'a>(c: bool, p: Copy<'a>, q: Copy<'a>) -> (Copy<'a>, Copy<'a>) { if c { return (p, q); } (q, p) }\n"
+)
+BOTH = f"{Z} let mut p = Copy {{ x, y: &mut y }}; let mut q = Copy {{ x, y: &mut z }};"
+KEPT = [
+    ("let mut p = Copy { x, y: &mut y }; p.all(ctx);", "proved"),
+    ("let mut p = Copy { x, y: &mut y }; for i in 0..3 { p.part(ctx, 16 * i); }", "refuted"),
+    ("for i in 0..4 { Copy { x, y: &mut y }.part(ctx, 16 * i); }", "proved"),
+    ("for i in 0..3 { Copy { x, y: &mut y }.part(ctx, 16 * i); }", "refuted"),
+    ("let p = Copy { x, y: &mut y }; let mut r = p; r.all(ctx);", "proved"),
+    (f"{BOTH} q.all(ctx);", "refuted"),
+    (f"{BOTH} if n > 3 {{ p.all(ctx); }} else {{ p.all(ctx); }}", "proved"),
+    (f"{BOTH} let mut r = if n > 3 {{ p }} else {{ q }}; r.all(ctx);", "unknown"),
+    (f"{BOTH} let (mut r, mut s) = if n > 3 {{ (p, q) }} else {{ (q, p) }}; r.all(ctx); s.all(ctx);", "unknown"),
+    (f"{BOTH} let (mut r, mut s) = two(n > 3, p, q); r.all(ctx); s.all(ctx);", "unknown"),
+    (f"{BOTH} let r; let s; if n > 3 {{ r = p; s = q; }} else {{ r = q; s = p; }} let (mut r, mut s) = (r, s); r.all(ctx); s.all(ctx);", "unknown"),
+    (f"{BOTH} q.y = &mut y; q.all(ctx);", "unknown"),
+    (f"{BOTH} std::mem::swap(&mut p, &mut q); p.all(ctx); q.all(ctx);", "unknown"),
+    (f"{Z} let p = &mut y; let q = &mut z; let (r, s) = if n > 3 {{ (p, q) }} else {{ (q, p) }}; {whole('x', 'r')} {whole('x', 's')}", "unknown"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "told"), KEPT)
+def test_a_reference_that_a_struct_keeps_is_the_tensor_until_it_may_be_another(lines: str, told: str) -> None:
+    assert status(lines, before=COPIES) == told

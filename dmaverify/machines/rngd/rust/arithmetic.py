@@ -21,7 +21,7 @@ from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.flow import ControlFlow
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import INTEGERS, called, cast, negated, operated, turned
-from dmaverify.machines.rngd.rust.lists import elements, listed, loose
+from dmaverify.machines.rngd.rust.lists import elements, lacking, listed, loose
 from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.numbers import MAX_VALUE, as_named
 from dmaverify.machines.rngd.rust.values import (
@@ -43,7 +43,7 @@ _SIGNS = {"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"}
 _TABLES = {"array_expression", "reference_expression", "tuple_expression", "struct_expression"}
 _LITERALS = {"integer_literal", "binary_expression", "unary_expression", "parenthesized_expression"}
 
-_LEAVES, _NO_ELEMENT = "may leave", "has no element"
+_LEAVES = "may leave"
 _BY_TEXT = re.compile(r"(?<!\.)\b(?:min|max)$|\bsize_of\b|\.checked_\w+\(.*\.unwrap$", re.DOTALL)
 
 
@@ -150,7 +150,7 @@ class RustArithmetic(ControlFlow):
             return Unknown("an element of something")
         if isinstance(at, Sequence):
             return self._slice(whole, at)
-        if isinstance(at, Unknown) and (_LEAVES in at.reason or _NO_ELEMENT in at.reason):
+        if isinstance(at, Unknown) and (_LEAVES in at.reason or lacking(at)):
             return at  # it stops there
         return self.one_of(whole, at.single if isinstance(at, Numbers) else None)
 

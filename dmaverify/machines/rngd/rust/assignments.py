@@ -66,6 +66,7 @@ class Assignments(Functions):
 
     def either(self, values: tuple[Value, ...]) -> Value:
         """One of several values; of tensors, whose content was asked for, only the type is kept."""
+        self.ledger.mix(values)
         one = joined(values)
         match one:
             case RustTensor():

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from dmaverify.language.trees import Code, walk
-from dmaverify.machines.rngd.rust.accesses import Unjudged
 from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
 from dmaverify.machines.rngd.rust.carries import may_hold
 from dmaverify.machines.rngd.rust.cfg import built
-from dmaverify.machines.rngd.rust.code import child, label_of, named, passes_on
-from dmaverify.machines.rngd.rust.flow import ITEMS, first_of
+from dmaverify.machines.rngd.rust.code import child, in_closure, label_of, named, passes_on
+from dmaverify.machines.rngd.rust.conclusions import conclude
+from dmaverify.machines.rngd.rust.flow import ITEMS
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import parameters_around
 from dmaverify.machines.rngd.rust.integers import INTEGERS
@@ -47,7 +47,6 @@ from dmaverify.machines.rngd.rust.values import (
     changing,
     known,
 )
-from dmaverify.verdict import Finding, Severity
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -107,7 +106,7 @@ class Bodies(Invocations):
                 frame.locals["self"] = self.anew(self.instance_of(own) if isinstance(own, Record) else own)
         self.unrolled = self.unrolling = 0
         self.ledger.give(self._given_by(item, body, frame, instance), self.walk.when, leaves=True)
-        self._conclude(item)
+        conclude(self, item)
 
     def _given_by(self, item: Item, body: Node, frame: Frame, instance: str) -> Value:
         """What a body gives."""
@@ -126,31 +125,10 @@ class Bodies(Invocations):
             every = [as_told(one, expected) for one in (*ends, *self.returned)]
             for one in every if len(every) > 1 else ():
                 self.ledger.give(one, self.walk.when, soft=True)  # any of them may be what it gives
-            return first_of(every) if len(every) > 1 else every[0]
+            return self.any_branch(every) if len(every) > 1 else every[0]
         finally:
             self.stack.pop()
             self.result, self.instance, self.item, self.let, self.returned = before
-
-    def _conclude(self, item: Item) -> None:
-        """Says what the effects of a function come to."""
-        listed = [effect.site for effect in self.ledger.effects if effect.site.number >= 0]
-        inner = None if is_kernel(item) else list(self.ledger.remarks(inner=True))
-        for told, finding in self.ledger.remarks():
-            given = inner is not None and (told, finding) not in inner
-            if told is None or told.number < 0:  # what the Tensor Unit commits has no verdict of its own
-                told = listed[-1] if listed else self.unmoved(item, finding)
-            if told is None:
-                continue
-            site = told
-            warns = isinstance(finding, Finding) and finding.severity is Severity.WARNING
-            if given or (warns and not is_kernel(item)):
-                site.alone.append((item, finding))  # what counts is what callers make of it, where there are any
-            elif isinstance(finding, Unjudged):
-                site.leave_open(finding)
-            else:
-                site.remark(finding)
-        if listed and len(self.ledger.born) > 1:
-            listed[-1].ledgers.append((item.name, self.ledger))
 
     def judged_alone(self, item: Item, values: list[Value]) -> bool:
         """Whether a function has verdicts of its own that say all there is of a call with these arguments: a kernel, or
@@ -227,7 +205,7 @@ class Bodies(Invocations):
                 found = self._given_by(item, body, frame, ", ".join(said))
             if alone:
                 self.ledger.give(found, self.walk.when)
-                self._conclude(item)
+                conclude(self, item)
             return found
         finally:
             outside.changed |= self.ledger.touched() if alone else set()
@@ -344,7 +322,8 @@ class Bodies(Invocations):
         if node.type == "return_expression":
             self.ledger.give(value, self.walk.when, soft=len(self.stack) > 1, leaves=len(self.stack) == 1)
             self.returned.append(value)
-            self.walk.leave("function")
+            nothing = isinstance(value, Opaque) and value.what in ("None", "Err") and len(self.stack) in self.insisting
+            self.walk.leave("program" if nothing and not in_closure(node) else "function")
         elif node.type == "break_expression":
             self.ledger.give(value, self.walk.when, soft=True)
             self.walk.leave("loop", label_of(code, node))

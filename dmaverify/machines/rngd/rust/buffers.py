@@ -53,6 +53,7 @@ class EffectLedger:
     changed: set[int] = field(default_factory=set)  # whose numbers may be others than those that made them
     listed: set[int] = field(default_factory=set)  # into which numbers went that the text makes
     unread: set[int] = field(default_factory=set)  # those that went to code of the input, which is not followed
+    referred: set[int] = field(default_factory=set)  # that a name stands for which is a reference to be written through
     received: dict[int, RustTensor] = field(default_factory=dict)  # what such code gives: nobody knows who wrote it
     beside: list[Site] = field(default_factory=list)  # transfers that do not run as the constants are
 
@@ -115,6 +116,19 @@ class EffectLedger:
         """Enters that tensors go to code of the input that is not followed: what it does could be known."""
         gone = {tensor.buffer.serial for one in values for tensor in tensors_in(one) if tensor.buffer is not None}
         self.unread |= gone & self.escaped
+
+    def renamed(self, escaped: set[int], unread: set[int]) -> None:
+        """Enters that what got references since it was as given is another name for their tensors, and is followed."""
+        self.referred |= self.escaped - escaped
+        self.escaped, self.unread = escaped, unread
+
+    def mix(self, values: Iterable[Value]) -> None:
+        """Enters that one name stands for any of several values: through it what references among them name is written,
+        and nobody knows which.
+        """
+        mixed = self.referred & {t.buffer.serial for one in values for t in tensors_in(one) if t.buffer is not None}
+        self.escaped |= mixed
+        self.unread |= mixed
 
     def touched(self) -> set[int]:
         """Buffers whose content may be another than the one that they were made with."""

@@ -20,7 +20,7 @@ from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.integers import INTEGERS, called, typed
-from dmaverify.machines.rngd.rust.lists import element, elements, in_loop, listed, loose, mapped, reshaped_list
+from dmaverify.machines.rngd.rust.lists import element, elements, in_loop, lacking, listed, loose, mapped, reshaped_list
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
 from dmaverify.machines.rngd.rust.sites import GROWN
 from dmaverify.machines.rngd.rust.values import (
@@ -228,8 +228,9 @@ class Calls(Assignments):
             as_map[1] = Unknown("the mapping of the tile is left to inference", code.span(node))
         size = length.single if isinstance(length, Numbers) else None
         at = code.span(arguments[0]) if arguments else code.span(node)
-        when = (self.walk.when, self.walk.dead)
-        call = TileCall(place, as_map[0], size, as_map[1], start, code.span(node), at, self.library, *when, doubt)
+        stops = lacking(values[0]) if arguments and arguments[0].type == "index_expression" else ""
+        when = (self.walk.when, self.walk.dead, doubt, stops)
+        call = TileCall(place, as_map[0], size, as_map[1], start, code.span(node), at, self.library, *when)
         return tiled(tensor, call)
 
     def _reshape(
@@ -371,8 +372,6 @@ class Calls(Assignments):
     def one_of(self, value: Sequence, at: int | None) -> Value:
         """An element of a list; any of them where the place is not known."""
         own = elements(value)
-        if at is not None and own is not None and at >= len(own):
-            return Unknown(f"a list of {len(own)} has no element {at}")
         if at is None or own is None:
             self.ledger.any_of(value, self.walk.when)
         return element(value, at)

@@ -163,3 +163,21 @@ def passes_on(node: Node) -> bool:
     while outer is not None and outer.type in ("tuple_expression", "array_expression", "parenthesized_expression"):
         outer = outer.parent
     return outer is not None and outer.type == "arguments"
+
+
+def unwrapped(code: Code, arguments: list[Node]) -> str:
+    """What is asked of the result of a call at once: `unwrap`, `expect`, `?`; empty for anything else."""
+    call = arguments[0].parent.parent if arguments and arguments[0].parent is not None else None
+    around = call.parent if call is not None else None
+    field = around.child_by_field_name("field") if around is not None else None
+    if around is not None and around.type == "try_expression":
+        return "" if in_closure(around) else "?"
+    return code.text(field) if field is not None and code.text(field) in ("unwrap", "expect") else ""
+
+
+def in_closure(node: Node) -> bool:
+    """Whether a `return` or a `?` leaves a closure, or a block of its own, and not the function."""
+    around, ends = node.parent, ("closure_expression", "async_block", "try_block", "function_item")
+    while around is not None and around.type not in ends:
+        around = around.parent
+    return around is None or around.type != "function_item"

@@ -74,17 +74,27 @@ def _blocks(scope: NameScope) -> Iterator[NameScope]:
 @lru_cache(maxsize=64)
 def _names_of_all(module: NameScope, all_files: bool) -> tuple[_Names, ...]:
     """What the texts of all modules declare that a module names, or (`all_files`) that the crate has."""
-    waits, met, texts = [module.top, module], set[NameScope](), dict[Code, None]()
+    return tuple(
+        _names(code) for code in dict.fromkeys(code for one in modules_of(module, all_files) for code in one.texts)
+    )
+
+
+@lru_cache(maxsize=64)
+def modules_of(module: NameScope, all_files: bool) -> tuple[NameScope, ...]:
+    """The modules that a module names, and those that they name; or (`all_files`) all that the crate has, and its
+    libraries by a path where a name leads into them.
+    """
+    waits, met = [module.top, module], dict[NameScope, None]()
     while waits and len(met) < MOST_MODULES:
         scope = waits.pop()
         if scope in met:
             continue
-        met.add(scope)
-        texts.update(dict.fromkeys(scope.texts))
+        met[scope] = None
         found = [scope._scope_at(path) for path in _leads(scope)]
+        found += [one.top for one in found if one is not None and all_files]
         found += [scope._submodule(name) for name in scope.elsewhere] if all_files else []
         waits += [one for one in (*found, *scope.modules.values(), *scope.inline) if one is not None]
-    return tuple(_names(code) for code in texts)
+    return tuple(met)
 
 
 @lru_cache(maxsize=512)

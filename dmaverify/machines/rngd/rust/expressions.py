@@ -63,7 +63,7 @@ class Expressions(RustArithmetic):
             value = self.value(code, given, frame, open_type) if given is not None else wanted or Unknown("")
             of = named(given)[-1:] if given is not None and given.type == "reference_expression" else []
             if of and pattern is not None and of[0].type == pattern.type == "identifier":
-                self.ledger.escaped, self.ledger.unread = lent  # another name for the tensor, which is followed
+                self.ledger.renamed(*lent)
             if self.types.left and isinstance(value, Opaque):
                 value = Unknown(self.types.left, code.span(node))
             if wanted is None and open_type is not None and is_open(value):
@@ -170,6 +170,7 @@ class Expressions(RustArithmetic):
             made = expected
         if not isinstance(made, Record) or body is None:
             return self._rest(code, body, frame) if body is not None else made
+        lent = set(self.ledger.escaped), set(self.ledger.unread)
         parts: dict[str, Value] = {}
         based: dict[str, Value] = {}
         for one, condition in self.built(code, body, frame):
@@ -189,6 +190,8 @@ class Expressions(RustArithmetic):
                     parts[text] = Unknown(f"the field `{text}` hangs on `{condition}`", code.span(one))
             else:
                 self._rest(code, one, frame)
+        if _names_alone(node):
+            self.ledger.renamed(*lent)
         return replace(made, parts={**based, **parts})
 
     def _assignment_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -226,3 +229,19 @@ class Expressions(RustArithmetic):
         elif left is not None and left.type == "identifier":
             frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left))
         return Opaque("()")
+
+
+def _names_alone(node: Node) -> bool:
+    """Whether a struct is made where it has a name, or a method is called of it, of nothing but names and references to
+    names: `let p = Pair { x, y: &mut y };`.
+    """
+    around, body = node.parent, node.child_by_field_name("body")
+    name = around.child_by_field_name("pattern") if around is not None and around.type == "let_declaration" else None
+    stays = around is not None and (
+        around.type == "field_expression" or (name is not None and name.type == "identifier")
+    )
+    given = [one.child_by_field_name("value") for one in named(body)] if body is not None else []
+    lone = [named(one)[-1] if one.type == "reference_expression" else one for one in given if one is not None]
+    plain = body is not None and all(one.type.endswith("field_initializer") for one in named(body))
+    plain = plain and b"#" not in (node.text or b"#")
+    return stays and plain and all(one.type == "identifier" or one.type.endswith("literal") for one in lone)

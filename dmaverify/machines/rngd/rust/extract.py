@@ -3,7 +3,7 @@
 Knows: the keys of a plan, how names are quoted, how axes of one name and different sizes are kept apart.
 Does not know: Rust, how a plan is judged.
 Law: the text can be read again and gives the transfers it was made of; what could not be resolved stays in it as a
-comment, so that nothing is lost.
+comment, so that nothing is lost, and so does what one transfer of many turns or rows stands for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
 from dmaverify.lower.plan_text import tensor_table
-from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, renamed
+from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, by_index, renamed
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.values import replace
@@ -48,11 +48,28 @@ def _site(plan: KernelPlan, one: SiteTransfers, names: dict[tuple[str, int], str
         item = known[name]
         generics = plan.moves[name].generics
         yield f"# {where}: `{one.site.method}`" + (f" with {generics}" if generics else "")
+        yield from (f"# {said}" for said in _stands_for(plan, name))
         for problem in item.problems:
             yield f"# wrong in the kernel: {problem.message}"
         yield f"[transfer.{_key(name)}]"
         yield from _transfer(item.transfer, names)
         yield ""
+
+
+def _stands_for(plan: KernelPlan, name: str) -> Iterator[str]:
+    """What a transfer leaves out of the move that it stands for: the other turns of its loops, the other rows."""
+    move, by = plan.moves[name], by_index(plan, name)
+    if by:
+        yield f"one row of this {by}: a plan's [gather] and [scatter] tables hold all that an index names"
+    for side, window in (("source", move.source.window), ("destination", move.dest.window)):
+        if window.open:
+            yield f"its {side} starts where the running program says: one start stands for all"
+            continue
+        for place, at in window.at.items():
+            if at.single is None:
+                starts = f"{place} {at.low:,} to {at.high:,} in steps of {at.step:,}"
+                kept = "one start, aligned as the least of them," if place == "element" else "the first"
+                yield f"its {side} starts in turn at {starts}: {kept} stands for all"
 
 
 def _transfer(move: Transfer, names: dict[tuple[str, int], str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.buffers import EffectLedger
+from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.cfg import holds
 from dmaverify.machines.rngd.rust.choices import chosen_arm
@@ -99,7 +99,14 @@ class ControlFlow(Counters):
             elif not self.unrolling:
                 self._aside(code, arm, inside, expected, why)
         one = next((made for made in branches if isinstance(made, RustTensor)), None)
-        return first_of([self.settled(made, one) for made in branches])
+        return self.any_branch([self.settled(made, one) for made in branches])
+
+    def any_branch(self, branches: list[Value]) -> Value:
+        """What one of several branches gives, and nobody knows which."""
+        held = [{t.buffer.serial for t in tensors_in(one) if t.buffer is not None} for one in branches]
+        if any(one != held[0] for one in held) or not all(isinstance(one, RustTensor) for one in branches):
+            self.ledger.mix(branches if len(branches) > 1 else ())
+        return _first_of(branches)
 
     def _binary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -321,7 +328,7 @@ class ControlFlow(Counters):
             every = [found, *self.returned]
             for result in every if len(every) > 1 else ():
                 self.ledger.give(result, self.walk.when, soft=True)
-            return first_of(every) if len(every) > 1 else found
+            return self.any_branch(every) if len(every) > 1 else found
         finally:
             self.returned = before
 
@@ -345,7 +352,7 @@ def _is_empty(value: Value) -> bool:
     return isinstance(value, Opaque) and value.what in ("()", "None", "Err")
 
 
-def first_of(branches: list[Value]) -> Value:
+def _first_of(branches: list[Value]) -> Value:
     """The first branch that is a tensor or holds one, with what all of them depend on; numbers are any of them. What
     one of the branches gives that is not known may be another tensor.
     """

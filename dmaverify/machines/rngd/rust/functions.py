@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import tensors_in
-from dmaverify.machines.rngd.rust.code import child, parts_of
+from dmaverify.machines.rngd.rust.code import child, parts_of, unwrapped
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import is_standard, methods_named, parameters_around
 from dmaverify.machines.rngd.rust.lookups import SCALARS
@@ -284,7 +284,8 @@ class Functions(Sites):
             self.later.setdefault(item, item)
             self.ledger.escaped = lent  # what the call does is read
             text = ", ".join(f"{n} = {told_value(every[n])}" for n, _ in names if n in every)
-            found = self.inlined(item, every, own, values, text)
+            with self.insists(item, unwrapped(code, arguments)):
+                found = self.inlined(item, every, own, values, text)
             return self._result(made, expected, deps | sources_of(found), found) if result is not None else found
         alone, here = self.judged_alone(item, passed[:-1]), item.node.child_by_field_name("body") is not None
         if here and not is_kernel(item):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import in_build, named, parts_of
+from dmaverify.machines.rngd.rust.declares import modules_of
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.values import Record, Unknown, Value
 
@@ -111,13 +112,7 @@ def methods_named(scope: NameScope, name: str) -> list[Item]:
     """The functions of that name in any impl or trait of the crate, and of the blocks around: what is called by it is
     perhaps one of them.
     """
-    every, met = [*_blocks(scope), scope.top], set[int]()
-    found: list[Item] = []
-    while every:
-        one = every.pop()
-        if id(one) in met:
-            continue
-        met.add(id(one))
-        found += [item for item in one.functions if item.kind == "method" and item.name == name and not item.left_out]
-        every += [*one.modules.values(), *one.inline]
-    return found
+    around = [*_blocks(scope)]
+    parts = [scope.module, *(one for one in around if one.modules or one.inline)]
+    every = dict.fromkeys((*around, *(one for part in parts for one in modules_of(part, True))))
+    return [f for one in every for f in one.functions if f.kind == "method" and f.name == name and not f.left_out]

@@ -1,7 +1,8 @@
 """Where transfers are called in a text: the names of the calls, the statements that they stand in.
 
 Knows: the methods that are transfers, calls by path, tokens of macros. Does not know: values, what leads to a call.
-Law: every call of a transfer is found once, but for those in the definition of a macro.
+Law: every call of a transfer is found once, but for those in the definition of a macro; a text without any word of
+this page has nothing to judge.
 """
 
 from __future__ import annotations
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 TRANSFER_NAME = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(name.encode() for name in TRANSFERS)))
+_KERNEL = re.compile(rb"#\s*\[\s*(?:\w+\s*::\s*)*(device)\b")
+
+
+def judged_word(data: bytes) -> str:
+    """The word for which a text is judged: a transfer, or the attribute of a kernel, which may leave all to
+    functions of other files. Empty where it has neither, and nothing is told.
+    """
+    found = TRANSFER_NAME.search(data)
+    kernel = found or _KERNEL.search(data)
+    return "" if kernel is None else (found[0] if found is not None else b"#[device]").decode()
 
 
 @lru_cache(maxsize=16)

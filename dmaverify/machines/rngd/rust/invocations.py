@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.buffers import tensors_in
 from dmaverify.machines.rngd.rust.code import arguments_in, child, named, parse_fragment
+from dmaverify.machines.rngd.rust.declares import KNOWN_MACROS
 from dmaverify.machines.rngd.rust.expressions import Expressions
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.macros import Expansion, expand
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 MOST_EXPANSIONS = 400
 _STOPS = {"panic", "unreachable", "todo", "unimplemented"}
+_NAME = re.compile(r"\b[a-z_]\w*")
 _BEFORE = "fn f(){"  # around the statements of an expansion
 _BINDS = ("identifier", "shorthand_field_identifier")
 _BINDS_NONE = {"m", "i", "axes", "vec", "assert", "assert_eq", "debug_assert", "debug_assert_eq", "format", "println"}
@@ -57,6 +59,8 @@ class Invocations(Expressions):
             if made is not None:
                 return self._expanded(made, frame, expected, partial(_bound_anew, code, node, frame, called))
         text = code.text(body)[1:-1]
+        if rules is not None or called not in (*KNOWN_MACROS, "i"):
+            self._not_expanded(text if rules is None else None, frame)
         if called == "vec":
             again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){[", "];}")
             made_list = next((one for one in walk(tree) if one.type == "array_expression"), None)
@@ -66,6 +70,15 @@ class Invocations(Expressions):
         again, given = arguments_in(code, text, body.start_byte + 1)
         parts = [self.value(again, one, frame, None) for one in given]
         return Opaque(f"{called}!", frozenset().union(*map(sources_of, parts)))
+
+    def _not_expanded(self, text: str | None, frame: Frame) -> None:
+        """Enters that a macro may write what it is given (`text`), or whatever has a name where it may know of it."""
+        names = None if text is None else set(_NAME.findall(text))
+        for around in _around(frame):
+            given = [value for name, value in around.locals.items() if names is None or name in names]
+            for value in given:
+                self.ledger.lose(value)
+            self.ledger.leave(given)
 
     def _expanded(
         self, made: Expansion, frame: Frame, expected: Value | None, anew: Callable[[str], bool | None]

@@ -22,12 +22,13 @@ from dmaverify.language.expr import Symbol
 from dmaverify.language.files import resolved, text_of
 from dmaverify.language.toml_spans import read_source
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.accesses import Unjudged
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.builds import left_out, over_builds
 from dmaverify.machines.rngd.rust.code import parse_file
+from dmaverify.machines.rngd.rust.conclusions import owners, told_alone
 from dmaverify.machines.rngd.rust.crate import MOST_SEARCHED, Crate, crate_of, rust_files
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
+from dmaverify.machines.rngd.rust.in_text import judged_word
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
 from dmaverify.machines.rngd.rust.moves import Site, Supposed
@@ -117,6 +118,10 @@ def read_kernel(path: str | Path) -> KernelFile:
 
 
 def _read(file: Path, path: str) -> KernelFile:
+    text = Source(path, read_source(file).text)
+    if not judged_word(text.text.encode("utf-8", "replace")):  # whatever its crate is, which is not read then
+        parse_file(text)
+        return KernelFile(text, ())
     session = _session(file, path)
     reader = session.reader
     code, tree, own = _own_sites(session, file)
@@ -162,7 +167,7 @@ def _sites(
     for item in _uncalled_anyway(reader):
         _suppose(reader, item, code)
     own = [site for site in reader.sites if callers is None or site.span.source is code.source]
-    for say in (_owners, _told_alone, _crowded, _left_out, _open_devices):
+    for say in (owners, told_alone, _crowded, _left_out, _open_devices):
         say(own, reader)
     return own
 
@@ -170,6 +175,8 @@ def _sites(
 def read_kernel_text(text: str, name: str = "<kernel>", library: Library = NEWEST) -> KernelFile:
     """All transfer calls of a text that belongs to no crate."""
     code, tree = parse_file(Source(name, text))
+    if not judged_word(code.data):
+        return KernelFile(code.source, (), library)
     read = partial(_read_text, code, tree, library)
     own = over_builds(read(frozenset()), frozenset(), [text], read)
     return _file(code, tree, own, len(own), library)
@@ -242,30 +249,43 @@ def _uncalled(reader: Bodies) -> list[Item]:
 
 
 def _callers(session: CrateSession, own: Path, code: Code) -> None:
-    """Reads the other files of the crate that name a generic function of this one with transfers in it."""
+    """Reads the other files of the crate that name a function of this one that waits for a caller and has transfers in
+    it, and those that name one of theirs that waits and calls it.
+    """
     reader = session.reader
     inside = [site.span.start for site in reader.sites if site.span.source is code.source]
     waiting: list[Item] = []
     for key, item in reader.later.items():
         if waits_for_a_caller(item) and item.code.source is code.source and key not in session.searched:
-            session.searched.add(key)
             span = item.code.span(item.node)
             if any(span.start <= start < span.end for start in inside):
+                session.searched.add(key)
                 waiting.append(item)
+    first, seen = waiting, {resolved(own)}
     files, whole = rust_files(session.crate.root) if waiting else ([], True)
-    for file in files:
-        session.crate.watch(file)
-        text = ""
-        try:
-            text = text_of(file) if resolved(file) != resolved(own) else ""
-            if any(item.name in text for item in waiting):
-                _visit(reader, session.crate.at(file)[0])
-        except (OSError, InputError, ValueError) as error:
-            for item in waiting:
-                if item.name in text or isinstance(error, OSError):
-                    _refuse_within(reader, item, f"{file.name} may call `{item.name}`, and cannot be read")
-    for item in waiting if not whole else ():
+    while waiting:
+        for file in files:
+            session.crate.watch(file)
+            text = ""
+            try:
+                text = text_of(file) if resolved(file) not in seen else ""
+                if any(item.name in text for item in waiting):
+                    _visit(reader, session.crate.at(file)[0])
+            except (OSError, InputError, ValueError) as error:
+                for item in first:
+                    if any(one.name in text for one in waiting) or isinstance(error, OSError):
+                        _refuse_within(reader, item, f"{file.name} may call `{item.name}`, and cannot be read")
+        names = {item.name.encode() for item in waiting}
+        waiting = [one for one in reader.later.values() if one not in session.searched and _leads_on(one, names)]
+        session.searched.update(waiting)
+    for item in first if not whole else ():
         _refuse_within(reader, item, f"more than {MOST_SEARCHED} files may call `{item.name}`; the rest is not read")
+
+
+def _leads_on(item: Item, names: set[bytes]) -> bool:
+    """Whether a function calls what has one of these names, with what its own callers say."""
+    text = item.code.data[item.node.start_byte : item.node.end_byte]
+    return waits_for_a_caller(item) and any(name in text for name in names)
 
 
 def _uncalled_anyway(reader: Bodies) -> list[Item]:
@@ -350,23 +370,6 @@ def _site_at(read: ReadAtSizes, source: Source, start: int, sizes: Mapping[str, 
     return next((one for one in read.sites(sizes) if one.span.source is source and one.span.start == start), None)
 
 
-def _owners(sites: Sequence[Site], reader: Bodies) -> None:
-    """Names the function of sites that were never reached."""
-    items = [item for item in reader.later.values() if item.code.at is None]
-    for site in sites:
-        if site.function:
-            continue
-        around = [
-            (span.length, item)
-            for item in items
-            for span in (item.code.span(item.node),)
-            if span.source is site.span.source and span.start <= site.span.start < span.end
-        ]
-        if around:
-            item = min(around, key=lambda pair: pair[0])[1]
-            site.function, site.attributes = item.name, reader.attributes_of(item)
-
-
 def _left_out(sites: Sequence[Site], reader: Bodies) -> None:
     """Says of calls that the build does not have why they are not judged in it."""
     spans = [(item.code.span(item.node), item.left_out, f"`{item.name}`", item.name) for item in reader.left]
@@ -378,18 +381,6 @@ def _open_devices(sites: Sequence[Site], reader: Bodies) -> None:
     for site in sites:
         if said := open_device(site.attributes):
             site.refuse(Unknown(f"`{said}` of the device is no number that is known here", site.span))
-
-
-def _told_alone(sites: Sequence[Site], reader: Bodies) -> None:
-    """What helpers do by themselves is said where nobody calls them."""
-    for site in sites:
-        for item, finding in site.alone:
-            if item in reader.entered and item not in reader.relied:
-                continue
-            if isinstance(finding, Unjudged):
-                site.leave_open(finding)
-            else:
-                site.remark(finding)
 
 
 def _crowded(sites: Sequence[Site], reader: Bodies) -> None:

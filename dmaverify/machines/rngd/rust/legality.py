@@ -19,6 +19,7 @@ from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.moves import SCATTERS, KernelMove, Site
 from dmaverify.machines.rngd.rust.plans import indirect_of
 from dmaverify.machines.rngd.rust.tile_shapes import padding_kinds
+from dmaverify.machines.rngd.rust.values import Dtype, RustTensor
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import PLACES
@@ -200,3 +201,34 @@ def _indexed(site: Site, move: KernelMove, machine: Target, options: Options) ->
     labels = (Label(move.index.span, "the index"),) if move.index is not None and move.index.span is not None else ()
     found = tuple(replace(one, labels=one.labels or labels) for one in case.findings)
     return LegalityFindings(found, tuple(said for said in case.assumptions if said not in promised), tuple(promised))
+
+
+def idle(site: Site, machine: Target) -> bool:
+    """Whether a site stands for a function whose calls are all in other files, and nothing is to be said of it."""
+    told = site.moves or site.reasons or site.remarks or any(own.unknown or own.given for own in site.open)
+    return site.method == "new" and not told and not any(crowded(site, machine))
+
+
+def crowded(site: Site, machine: Target) -> Iterator[Finding]:
+    """Tensors of data memory that a function needs at once and that no slice can hold."""
+    room = machine.limits["slice_bytes_max"]
+
+    def bytes_of(tensor: RustTensor) -> int | None:
+        bits = machine.dtypes.get(tensor.dtype.name) if isinstance(tensor.dtype, Dtype) else None
+        return -(-tensor.expr("element").size * bits // 8) if bits is not None else None
+
+    for name, ledger in site.ledgers:
+        total, here = ledger.crowd(bytes_of)
+        if total <= room or len(here) < 2:
+            continue
+        here = sorted(here, key=lambda pair: -pair[1])
+        spans = [(tensor.buffer.name, size, tensor.buffer.span) for tensor, size in here if tensor.buffer is not None]
+        yield Finding(
+            "rngd/slice-capacity", Severity.ERROR,
+            f"`{name}` needs {total:,} bytes of each slice at once, in {len(here)} tensors; a slice has {room:,}",
+            "program", site.span, {"bytes": total, "capacity": room, "tensors": {n: size for n, size, _ in spans}},
+            source="Memory Performance, geometry; furiosa-opt book, spatial dimensions (512 KiB a slice)",
+            hint="move in smaller tiles, or let go of the largest before the next is loaded",
+            labels=tuple(Label(span, f"{size:,} bytes") for _, size, span in spans[:3] if span is not None),
+            notes=("who lives when (`!` the fullest moment):", *ledger.picture(bytes_of)),
+        )  # fmt: skip

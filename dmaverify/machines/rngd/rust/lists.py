@@ -17,6 +17,7 @@ from dmaverify.values import replace
 MAX_LISTED = 4096  # elements of a list that is written out
 MAX_SPREAD = 512  # numbers of a range that are taken one by one
 _NO_ORDER = frozenset((0,))
+_LACKS = "has no element"
 _FOLDS = {"sum": "+", "product": "*", "min": "min", "max": "max"}
 
 
@@ -91,9 +92,14 @@ def _any_tensor(values: list[RustTensor]) -> RustTensor:
 def element(value: Sequence, at: int | None = None) -> Value:
     """The element of a list at a place, from its end where that is negative; any of them where it is not known."""
     own = elements(value) if at is not None else None
-    if own is not None and at is not None and -len(own) <= at < len(own):
-        return own[at]
+    if own is not None and at is not None:
+        return own[at] if -len(own) <= at < len(own) else Unknown(f"a list of {len(own)} {_LACKS} {at}")
     return joined(value.items) if value.items is not None else loose(value).part
+
+
+def lacking(value: Value) -> str:
+    """That a list has no such element, of what stands for it: whoever asks for it stops there."""
+    return value.reason if isinstance(value, Unknown) and _LACKS in value.reason else ""
 
 
 def elements(value: Sequence) -> tuple[Value, ...] | None:

@@ -8,7 +8,8 @@ Law: a call of a transfer in the text has one site, whether or not anything lead
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
@@ -126,6 +127,7 @@ class Sites:
         self.blocks: dict[tuple[Code, int, int, NameScope], NameScope] = {}
         self.depth = self.serial = self.expansions = self.spent = 0
         self.stack: list[Item] = []  # functions that are being read, the innermost last
+        self.insisting: set[int] = set()  # how deep in `stack` those are whose `None` or `Err` stops the kernel
         self.entered: set[Item] = set()  # functions that were read with the arguments of a call
         self.result: Value | None = None
         self.returned: list[Value] = []  # by `return`, of the function that is being read
@@ -188,11 +190,11 @@ class Sites:
         span = code.span(name)
         key = (span.source.name, span.start) if code.at is None else (code.origin, code.character(name.start_byte))
         if key not in self.by_place:
-            made = self._enter(key, Site(len(self.sites), code.text(name), span))
+            made = self.enter(key, Site(len(self.sites), code.text(name), span))
             made.statement, made.function_line = around or statement_around(code, name, None)
         return self.by_place[key]
 
-    def _enter(self, key: tuple[Any, ...], site: Site) -> Site:
+    def enter(self, key: tuple[Any, ...], site: Site) -> Site:
         self.by_place[key] = site
         self.sites.append(site)
         return site
@@ -206,18 +208,19 @@ class Sites:
 
         return tuple(_DEVICE_SIZES.sub(told, text) if _DEVICE.match(text) else text for text in item.attributes)
 
-    def unmoved(self, item: Item, about: Any) -> Site | None:
-        """A site for what is wrong with a kernel that moves nothing, or a function of which the build lacks a part:
-        where it makes the tensor.
+    @contextmanager
+    def insists(self, item: Item, asked: str) -> Iterator[None]:
+        """A function is read of whose result `unwrap` is asked, or `?` where that ends the kernel too: it stops where
+        the function gives nothing or an error.
         """
-        span, own = about.span, item.code.span(item.node)
-        lacks = any(one.source is own.source and own.start <= one.start < own.end for one, _ in self.unbuilt)
-        if span is None or not (is_kernel(item) or lacks):
-            return None
-        key = (span.source.name, span.start)
-        if key not in self.by_place:
-            self._enter(key, Site(len(self.sites), "new", span, item.name, attributes=self.attributes_of(item)))
-        return self.by_place[key]
+        result = item.node.child_by_field_name("return_type")
+        kind = item.code.text(result).split("<")[0] if result is not None else ""
+        wraps = kind in ("Option", "Result") and item.scope.find(kind) is None
+        ends = asked != "?" or len(self.stack) == 1 or len(self.stack) in self.insisting
+        depth = {len(self.stack) + 1} if wraps and asked and ends else set[int]()
+        self.insisting |= depth
+        yield
+        self.insisting -= depth
 
     def leave_unbuilt(self, span: Span, condition: str) -> None:
         """Enters code that this build does not have: it says nothing of what this build does."""

@@ -9,7 +9,7 @@ which an instance is not known is UNKNOWN, unless another is refuted.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from math import prod
 
@@ -18,10 +18,9 @@ from dmaverify.language import wellformed
 from dmaverify.lower.programs import space_of
 from dmaverify.machines.rngd.rust.code import first_error
 from dmaverify.machines.rngd.rust.comments import expectations
-from dmaverify.machines.rngd.rust.legality import judge
+from dmaverify.machines.rngd.rust.legality import crowded, idle, judge
 from dmaverify.machines.rngd.rust.moves import KernelMove, Site, Supposed
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, widest
-from dmaverify.machines.rngd.rust.values import Dtype, RustTensor
 from dmaverify.machines.rngd.rust.views import live_cells
 from dmaverify.plan.plan import PlanTransfer
 from dmaverify.program.space import Space
@@ -48,6 +47,8 @@ def kernel_verdicts(
     machine = next(iter(plan.targets.values()))
     out = []
     for one in plan.sites:
+        if idle(one.site, machine):
+            continue
         span = one.site.span
         out += guarded(
             partial(_site_verdict, plan, one, [known[name] for name in one.names], options, keep, expected),
@@ -254,7 +255,8 @@ def _of_site(
     conditions = [condition for _, own in every for condition in own]
     reasons = [_unresolved(site, why.reason, why.span, why.hint) for why in site.reasons]
     reasons += [_unresolved(site, why, None) for why in one.missing]
-    if not judged and not reasons and not site.remarks:
+    remarks = (*site.remarks, *crowded(site, machine))
+    if not judged and not reasons and not remarks and not any(own.unknown for own in site.open):
         broken = first_error(site.span.source)
         left = next((own.reason for own in site.open if own.given), "")
         said = "the file cannot be parsed here" if broken is not None else left or _never(site)
@@ -279,7 +281,7 @@ def _of_site(
             if own.id not in obligations or _worse(own.status, obligations[own.id].status):
                 obligations[own.id] = own
     told = {own.rule for own in findings}
-    findings = _with_remarks(findings, (*site.remarks, *crowded(site, machine)))
+    findings = _with_remarks(findings, remarks)
     findings = [replace(f, notes=(*f.notes, f"read {site.build}")) for f in findings] if site.build else findings
     for finding in findings:
         if finding.severity is Severity.ERROR and finding.rule not in told:
@@ -313,31 +315,6 @@ def _with_remarks(findings: Sequence[Finding], remarks: Iterable[Finding]) -> li
     notes = tuple(f"so that {f.message}" for f in follow if f.rule.startswith("core/tiles"))
     out = [replace(f, notes=(*f.notes, *notes)) if f is cause else f for f in findings]
     return [*out, *(f for f in follow if not f.rule.startswith("core/tiles"))]
-
-
-def crowded(site: Site, machine: Target) -> Iterator[Finding]:
-    """Tensors of data memory that a function needs at once and that no slice can hold."""
-    room = machine.limits["slice_bytes_max"]
-
-    def bytes_of(tensor: RustTensor) -> int | None:
-        bits = machine.dtypes.get(tensor.dtype.name) if isinstance(tensor.dtype, Dtype) else None
-        return -(-tensor.expr("element").size * bits // 8) if bits is not None else None
-
-    for name, ledger in site.ledgers:
-        total, here = ledger.crowd(bytes_of)
-        if total <= room or len(here) < 2:
-            continue
-        here = sorted(here, key=lambda pair: -pair[1])
-        spans = [(tensor.buffer.name, size, tensor.buffer.span) for tensor, size in here if tensor.buffer is not None]
-        yield Finding(
-            "rngd/slice-capacity", Severity.ERROR,
-            f"`{name}` needs {total:,} bytes of each slice at once, in {len(here)} tensors; a slice has {room:,}",
-            "program", site.span, {"bytes": total, "capacity": room, "tensors": {n: size for n, size, _ in spans}},
-            source="Memory Performance, geometry; furiosa-opt book, spatial dimensions (512 KiB a slice)",
-            hint="move in smaller tiles, or let go of the largest before the next is loaded",
-            labels=tuple(Label(span, f"{size:,} bytes") for _, size, span in spans[:3] if span is not None),
-            notes=("who lives when (`!` the fullest moment):", *ledger.picture(bytes_of)),
-        )  # fmt: skip
 
 
 def _claim(judged: Sequence[Verdict], one: SiteTransfers, plan: KernelPlan) -> str:

@@ -80,6 +80,7 @@ class TileCall:
     when: OnWay = OnWay()  # what has to be chosen for it to be made
     passed: bool = False  # this turn is left before
     doubt: str = ""  # why its start is not known, where something in it may leave its type
+    stops: str = ""  # why there is none: the element of a list that it would be is not there
 
 
 def live_cells(expr: Expr) -> int:
@@ -112,7 +113,11 @@ def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
     start, given, fits, last = tile.start, "", length <= live, max(0, live - length)
     if start is None:
         start = Numbers(0, last, 1 if last else 0, False)
-        given = _range_of(tile, last)
+        surely = tile.when.always and all(tile.when.turns.values()) and not tile.passed
+        given = "" if tile.stops and surely else _range_of(tile, last)
+        if not given:
+            said, hint = f"{tile.stops}: the kernel stops here", "an index below the length of the list"
+            problems = [*problems, PlanProblem(said, tile.start_span, hint, fatal=False)]
     outside = [] if tile.passed else list(_start_problems(index, live, length, start, tile, mutable))
     if outside and not given and (not start.reached or (tile.when.loose and start.single is None)):
         given = _range_of(tile, last)  # a condition may keep the others away

@@ -1,0 +1,104 @@
+"""What the effects of functions come to, and at which call it is told.
+
+Knows: what a ledger says of the buffers of a function, the calls that were met, the files of both.
+Does not know: how buffers are judged, what is said of single moves.
+Law: what is wrong with a function is told in its own file, whatever file holds the calls that show it: a file is
+judged with all that its functions do, and without knowing who else calls them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dmaverify.machines.rngd.rust.accesses import Unjudged
+from dmaverify.machines.rngd.rust.module import Item
+from dmaverify.machines.rngd.rust.moves import Site
+from dmaverify.machines.rngd.rust.sites import Sites, is_kernel
+from dmaverify.values import replace
+from dmaverify.verdict import Finding, Label, Severity
+
+if TYPE_CHECKING:
+    from dmaverify.errors import Span
+
+
+def conclude(reader: Sites, item: Item) -> None:
+    """Says what the effects of a function that was read come to."""
+    ledger = reader.ledger
+    listed = [effect.site for effect in ledger.effects if effect.site.number >= 0]
+    inner = None if is_kernel(item) else list(ledger.remarks(inner=True))
+    for told, finding in ledger.remarks():
+        given = inner is not None and (told, finding) not in inner
+        site = _told_at(reader, item, told, finding.span, listed)
+        if site is None:
+            continue
+        said = _told_from(finding, site) if isinstance(finding, Finding) else finding
+        warns = isinstance(finding, Finding) and finding.severity is Severity.WARNING
+        if given or (warns and not is_kernel(item)):
+            site.alone.append((item, said))  # what counts is what callers make of it, where there are any
+        elif isinstance(said, Unjudged):
+            site.leave_open(said)
+        else:
+            site.remark(said)
+    if listed and len(ledger.born) > 1:
+        held = _told_at(reader, item, None, None, listed)
+        if held is not None:
+            held.ledgers.append((item.name, ledger))
+
+
+def _told_at(reader: Sites, item: Item, told: Site | None, span: Span | None, listed: Sequence[Site]) -> Site | None:
+    """The site in the file of a function: the call that shows something of it, else its last one, else a site of its
+    own, where it makes the tensor or at its name. None of a function that is no kernel and moves nothing.
+    """
+    own = item.code.span(item.node)
+    if told is not None and told.number >= 0 and told.span.source is own.source:
+        return told
+    here = [one for one in listed if one.span.source is own.source]
+    if here:  # what the Tensor Unit commits has no verdict of its own
+        return here[-1]
+    lacks = any(one.source is own.source and own.start <= one.start < own.end for one, _ in reader.unbuilt)
+    if not (listed or lacks or is_kernel(item)):
+        return None
+    if span is None or span.source is not own.source:
+        span = item.code.span(item.node.child_by_field_name("name") or item.node)
+    key = (span.source.name, span.start)
+    if key not in reader.by_place:
+        reader.enter(key, Site(len(reader.sites), "new", span, item.name, attributes=reader.attributes_of(item)))
+    return reader.by_place[key]
+
+
+def _told_from(finding: Finding, site: Site) -> Finding:
+    """A finding as seen from a site: what stands in another file is a label."""
+    there = finding.span
+    if there is None or there.source is site.span.source:
+        return finding
+    return replace(finding, span=site.span, labels=(*finding.labels, Label(there, "there")))
+
+
+def owners(sites: Sequence[Site], reader: Sites) -> None:
+    """Names the function of sites that were never reached."""
+    items = [item for item in reader.later.values() if item.code.at is None]
+    for site in sites:
+        if site.function:
+            continue
+        around = [
+            (span.length, item)
+            for item in items
+            for span in (item.code.span(item.node),)
+            if span.source is site.span.source and span.start <= site.span.start < span.end
+        ]
+        if around:
+            item = min(around, key=lambda pair: pair[0])[1]
+            site.function, site.attributes = item.name, reader.attributes_of(item)
+
+
+def told_alone(sites: Sequence[Site], reader: Sites) -> None:
+    """What helpers do by themselves is said where nobody calls them."""
+    for site in sites:
+        for item, finding in site.alone:
+            if item in reader.entered and item not in reader.relied:
+                continue
+            if isinstance(finding, Unjudged):
+                site.leave_open(finding)
+            else:
+                site.remark(finding)
