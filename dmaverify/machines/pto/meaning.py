@@ -305,7 +305,7 @@ class _Meaning(Accesses):
             name = stmt.condition.name
             bit = self.world.free(name_of(name), 0, 1, stated=True, shown=name, varies=tuple(self.around))
             when = compare("ne", bit)
-        if self.world.roots(when) & self.opaque:
+        if self.world.roots(when) & (self.opaque | self.unsure):
             self.kernel.lost.append(stmt.span)
         self.forget_bits(stmt.results)
         decided = when.known if when.known is not None else self.world.decide(when)

@@ -295,7 +295,7 @@ class Asker:
             reply = self.holds(part, when)
             if reply.status == "proved":
                 continue
-            if any(self.world.symbols[n].lost for n in self.world.roots(part)):
+            if not self.supposable(part):
                 return Reply("unknown")
             if not self.is_open(part) or self.possible([*when, part]).status != "refuted":
                 return reply
@@ -314,6 +314,13 @@ class Asker:
         first = [compare("eq", Lin(-(s.surely or 0), ((s.name, 1),))) for s in roots if not s.stated]
         reply = self.possible([*when, *first, claim.negated()], small=True)
         return reply if reply.status == "refuted" else None
+
+    def supposable(self, claim: Cond) -> bool:
+        """Whether it may hold of the values that loops carry."""
+        roots = [self.world.symbols[n] for n in self.world.roots(claim)]
+        begins = {one.name: one.first for one in roots if one.first is not None}
+        fails = bool(begins) and self.world.decide(self.world.put_cond(claim, begins)) is False
+        return not (fails or any(one.lost for one in roots))
 
     def is_open(self, claim: Cond) -> bool:
         """Whether a claim depends on a value whose range nobody stated."""
