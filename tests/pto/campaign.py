@@ -47,7 +47,7 @@ from dmaverify.execute.outcome import Beyond
 from dmaverify.jobs.kernels import same_functions
 from dmaverify.machines.pto import contested
 from dmaverify.machines.pto.check import STANDARD, check_function, check_text
-from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.execute import KernelMachine, run_kernel
 from dmaverify.machines.pto.judged import settings_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.named import named_in
@@ -293,10 +293,13 @@ def verdict_and_runs(
     found, open_ = set[str](), ""
     one_tile = any(said.endswith("are one tile") for said in verdict.conditions)
     for values in tried:
+        machine = KernelMachine(function, tensors, values, {}, 0, ())
+        machine.one_tile = one_tile
         try:
-            found |= run_kernel(function, tensors, values, one_tile=one_tile).found
+            machine.go()
         except Beyond as error:
             open_ = str(error) or "open"
+        found |= machine.run.found  # also where the run ends too early
     return verdict, frozenset(found), open_, text
 
 
