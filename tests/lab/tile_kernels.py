@@ -328,9 +328,16 @@ class _Drawn:
             out.append(Work(name, (one,), made, (self.rng.randint(0, 1), self.rng.randint(0, 8))))
             return made
         if "any" in work.reads:  # of a tile in rows
-            if self.tiles[one].standing or self.tiles[one].boxed:
+            if self.tiles[one].standing or self.tiles[one].boxed or self.item == 1:
                 return None
-            out.append(Work(name, (one, two, self.tile())[: self.rng.choice([2, 3])], made))
+            index = self.tile()
+            self.tiles[index] = replace(self.tiles[index], whole=True)
+            out.append(Work("pto.tcvt", (two,), index))
+            out.append(Work(name, (one, index, self.tile())[: self.rng.choice([2, 3])], made))
+            return made
+        if work.onto:  # of what is there
+            out.append(Work("pto.tabs", (two,), made))
+            out.append(Work(name, (one,), made, None, True))
             return made
         if "beside" in work.reads:
             left, right = self.tile((rows, 8)), self.tile((rows, cols - 8))

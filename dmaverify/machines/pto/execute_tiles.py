@@ -248,6 +248,7 @@ class TileRun(RunOrder):
         into = [self._shaped(stmt, o) for o in stmt.outs]
         if len(into) != 1:
             raise Beyond(f"{stmt.name} writes several tiles")
+        given += into if work.onto else []
         if work.writes == "move":
             ends = [one.kind.loc if isinstance(one, CellTile) else "gm" for one in (*given[:1], into[0])]
             if tuple(ends) not in work.between:

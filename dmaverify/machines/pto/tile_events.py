@@ -52,7 +52,7 @@ class TileMeaning(TileOperands):
         if not isinstance(out, TileValue) or not all(isinstance(t, TileValue) for t in tiles) or len(stmt.outs) > 1:
             self.remark("unresolved", f"{stmt.name}: its operands are no tiles that are known", stmt.name_span)
             return None
-        found = [t for t in tiles if isinstance(t, TileValue)]
+        found = [*(t for t in tiles if isinstance(t, TileValue)), *([out] if work.onto else [])]
         if not self._works(stmt, work, [t.kind.loc for t in found], out.kind.loc):
             return None
         return self._work(stmt, work, found, out)

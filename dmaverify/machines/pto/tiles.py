@@ -216,6 +216,7 @@ class TileWork:
     scratch: int | None = None  # which of the tiles that it names first is no input
     idle: bool = False  # the machine leaves its scratch alone
     tiles: tuple[int, ...] = ()  # how many it takes, least and most, in the form that the data speaks of
+    onto: bool = False  # its result is its last operand, too: it adds to what is there
 
     def way(self, index: int) -> str:
         """How it reads the tile that it names at this place."""
@@ -232,7 +233,7 @@ def _tile_work(target: Target) -> Mapping[str, TileWork]:
     out = {}
     for entry in target.raw["tile"].values():
         ways = frozenset((one, other) for one, other in entry.get("between", [("vec", "vec")]))
-        rest = (entry.get("scratch"), entry.get("idle", False), tuple(entry.get("tiles", ())))
+        rest = (entry.get("scratch"), entry.get("idle", False), tuple(entry.get("tiles", ())), entry.get("onto", False))
         work = TileWork(tuple(entry["reads"]), entry["writes"], ways, *rest)
         out.update(dict.fromkeys((f"pto.{op}" for op in entry["names"]), work))
     return out
