@@ -285,7 +285,7 @@ class _Drawn:
         work, (rows, cols) = tile_work()[name], self.valid
         known = signatures().get(name.removeprefix("pto."))
         listed = known.of.get("T", ()) if known else ()
-        whole = known is not None and "I" in known.of
+        whole = known is not None and "I" in known.makes
         if (listed and DTYPES[self.item] not in listed) or (whole and self.item == 1):
             return None
         if work.writes == "whole" and self.valid != self.shape:  # without a value that pads

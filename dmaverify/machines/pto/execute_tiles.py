@@ -244,11 +244,10 @@ class TileRun(RunOrder):
     # ------------------------------------------------------------ operations
 
     def _operate(self, stmt: TileOp, work: TileWork) -> None:
-        given = [self._shaped(stmt, o) for o in stmt.ins if o.name not in stmt.scalars]
         into = [self._shaped(stmt, o) for o in stmt.outs]
+        given = [self._shaped(stmt, o) for o in stmt.ins if o.name not in stmt.scalars] + into * work.onto
         if len(into) != 1:
             raise Beyond(f"{stmt.name} writes several tiles")
-        given += into if work.onto else []
         if work.writes == "move":
             ends = [one.kind.loc if isinstance(one, CellTile) else "gm" for one in (*given[:1], into[0])]
             if tuple(ends) not in work.between:
