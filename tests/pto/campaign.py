@@ -276,10 +276,11 @@ class TileOutcome:
 
 def tile_outcome(kernel: TileKernel) -> TileOutcome:
     verdict, found, open_, text = verdict_and_runs(kernel.text(), kernel.tensors, kernel.values)
-    refused = any(
-        f.rule in ("pto/operand-count", "pto/operand-types", "pto/product-shape") or "addresses are mult" in f.message
-        for f in verdict.errors
+    rules, words = (
+        ("pto/operand-count", "pto/operand-types", "pto/product-shape"),
+        ("addresses are mult", "elements of"),
     )
+    refused = any(f.rule in rules or any(word in f.message for word in words) for f in verdict.errors)
     return TileOutcome(kernel.note, verdict.status, found, bool(open_), text, refused)
 
 

@@ -105,3 +105,33 @@ def test_what_hangs_on_a_value_that_is_perhaps_not_reached_is_not_refuted() -> N
     odd = f"%is = arith.cmpi eq, %x, %c3 : index\n scf.if %is {{\n {SET.replace('%x', '%c32')}\n }}"
     assert check(8, odd, IN_TWOS).status is Status.UNKNOWN
     assert check(8, odd, BY_MEMORY).status is Status.REFUTED
+
+
+COPIED = """// dmaverify: gm %a = 4096 bytes
+// dmaverify: assume %n in 0..100000
+func.func @k(%a: !pto.ptr<f32, gm>, %n: index) {{
+  %z = arith.constant 0 : i64
+  %l = arith.constant 256 : i64
+  %rows = arith.constant 8 : i64
+  %c3 = arith.constant 3 : index
+  %ub = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+  {branches}
+  pto.mte_gm_ub %a, %ub, %z, %l nburst(%rows, %l, %l) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_branches_that_give_numbers_alone_are_no_paths(nested: bool) -> None:
+    """Each of them would double the paths through what is behind."""
+    lines = []
+    for number in range(200):
+        what = f"%m{number} = arith.muli %c3, %c3 : index"
+        what = f"scf.if %s{number} {{\n {what}\n }}" if nested else what
+        lines.append(f"%a{number} = arith.constant {number} : index")
+        lines.append(f"%s{number} = arith.cmpi eq, %n, %a{number} : index")
+        lines.append(f"%w{number} = scf.if %s{number} -> (index) {{\n {what}\n scf.yield %c3 : index\n }}")
+        lines.append(" else {\n scf.yield %n : index\n }")
+    (found,) = check_text(Source("k.pto", COPIED.format(branches="\n".join(lines))))
+    assert found.status is Status.PROVED, found

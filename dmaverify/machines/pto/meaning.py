@@ -329,7 +329,7 @@ class _Meaning(Accesses):
         self.kept = [*kept_before, RegisterBranch((kept[0], kept[1]), self.held(self.registers), stmt.span.line, when)]
         for name, left, right in zip(stmt.results, *given, strict=False):
             self.values[name] = self._select(when, left, right)
-        return Branch(when, arms[0], arms[1], stmt.span)
+        return Branch(when, arms[0], arms[1], stmt.span) if any(arms) else []
 
     def _for(self, stmt: ops.For) -> KernelLoop | list[Event] | None:
         low, high, step = (
