@@ -135,3 +135,13 @@ def test_branches_that_give_numbers_alone_are_no_paths(nested: bool) -> None:
         lines.append(" else {\n scf.yield %n : index\n }")
     (found,) = check_text(Source("k.pto", COPIED.format(branches="\n".join(lines))))
     assert found.status is Status.PROVED, found
+
+
+def test_a_number_that_a_loop_carries_may_be_given_a_range() -> None:
+    source = text(100, SET, BY_COUNTER)
+    (found,) = check_text(source)
+    (why,) = [one.why for one in found.obligations if one.id == "core/in-bounds"]
+    assert "`// dmaverify: assume %x in 0..63`" in why
+    for most, status in ((31, Status.PROVED), (32, Status.UNKNOWN)):
+        (found,) = check_text(Source("k.pto", f"// dmaverify: assume %x in 0..{most}\n{source.text}"))
+        assert found.status is status, found

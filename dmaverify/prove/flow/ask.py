@@ -109,6 +109,7 @@ class Asker:
         self.world = world
         self.session = Session(min(rlimit, 2_000_000))
         self.needs: list[Cond] = list(world.given)
+        self.held_back: dict[str, None] = {}  # numbers that loops carry, of which something would have been supposed
         self._asked: dict[Query, Reply] = {}
         self._known: dict[tuple[Cond, tuple[Cond, ...], int], Reply] = {}
         self._possible: dict[tuple[tuple[Cond, ...], int, bool], Reply] = {}
@@ -320,7 +321,9 @@ class Asker:
         roots = [self.world.symbols[n] for n in self.world.roots(claim)]
         begins = {one.name: one.first for one in roots if one.first is not None}
         fails = bool(begins) and self.world.decide(self.world.put_cond(claim, begins)) is False
-        return not (fails or any(one.lost for one in roots))
+        held = [one for one in roots if one.lost or (fails and one.first is not None)]
+        self.held_back |= {one.shown: None for one in held if one.shown[:1] == "%"}
+        return not held
 
     def is_open(self, claim: Cond) -> bool:
         """Whether a claim depends on a value whose range nobody stated."""
