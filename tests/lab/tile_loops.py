@@ -17,6 +17,7 @@ ROWS, COLS = 320, 16
 TRIPS = (1, 2, 3, 5, 15, 16, 63, 64, 65, 66, 79, 80, 81, 100)
 TALL, WIDE = 80, 8
 MOST_ROUNDS = 200
+BARRIER = "pto.barrier #pto.pipe<PIPE_ALL>"
 
 
 @dataclass(frozen=True)
@@ -63,16 +64,24 @@ class _Drawn:
     made: int = 0
     left: int = 14
     most: int = 0
+    barred: float = 0  # how often a barrier stands behind what touches memory; none: the assembler orders the pipes
 
     def kernel(self) -> LoopedKernel:
         rng = self.rng
         self.most = rng.choice([0, 0, 3, 70, 100])
         self._tiles()
+        if all(t.address is not None for t in self.tiles) and rng.random() < 0.4:
+            self.barred = rng.choice([1, 1, 0.9, 0.7])
+            self._say(*(f"pto.{word}_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]" for word in ("set", "wait")))
         for tile in self.tiles:
             if rng.random() < 0.5:
                 self._put("load" if rng.random() < 0.5 else "fill", tile)
+                if self.barred:
+                    self._say(BARRIER)
         for _ in range(rng.randint(1, 3)):
             self._statement(0)
+        if self.barred:
+            self._say(BARRIER)
         tall = [t for t in self.tiles if t.rows > 1]
         self._put("store", rng.choice(self.tiles if rng.random() < 0.3 or not tall else tall))
         body = "\n".join(self.lines)
@@ -136,6 +145,8 @@ class _Drawn:
             self._branch(depth)
         else:
             self._plain()
+            if rng.random() < self.barred:
+                self._say(BARRIER)
 
     def _loop(self, depth: int) -> None:
         rng, counter = self.rng, self._name("i")

@@ -152,7 +152,8 @@ class TileOperands(ValidShapes):
         self._need(compare("le", -offset), stmt, f"{said}, the first of them 0", offset)
         self._need(compare("le", offset - count + 1), stmt, said, offset)
         touch = self._element(tile, offset, "data" if stmt.writes else "read")
-        return self._use(stmt.name, "S", [touch], stmt)
+        made = self._use(stmt.name, "S", [touch], stmt)
+        return [replace(one, inferred=one.inferred or "order") for one in made]
 
     # ------------------------------------------------------------ the other core
 
