@@ -110,6 +110,7 @@ coq: $(STAMP)
 fuzz-pto: $(STAMP)
 	$(BIN)/python tests/pto/campaign.py --kernels 20000 $(ARGS)
 	$(BIN)/python tests/pto/campaign.py --tiles --kernels 20000 $(ARGS)
+	$(BIN)/python tests/pto/campaign.py --loops --kernels 1000 $(ARGS)
 	$(BIN)/python tests/pto/planted.py --each 40
 
 planted-rust: $(STAMP)

@@ -18,9 +18,11 @@ from dmaverify.report.memory import MEMORY_SCRIPT, MEMORY_STYLE, memory_figure, 
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
+    from dmaverify.jobs.kernel_runs import RanKernel
     from dmaverify.plan.plan import Plan, PlanTransfer
     from dmaverify.program.schedule import Program
 
+ALONE = "a kernel in PTO text is drawn alone, as .svg or .html"
 RECORDED = 1 << 16  # requests of which the load is drawn
 STYLE = (
     "body{font:15px/1.45 system-ui,sans-serif;margin:1rem auto;max-width:76rem;padding:0 1rem;color:#1a202c}"
@@ -75,14 +77,21 @@ def drawn_svg(items: Drawn, programs: Alone, profile: str) -> str:
 
 
 def kernels_drawn(paths: Sequence[str], kind: str) -> str:
-    """Every copy of a kernel in PTO text where it first runs, as the document on DMA copies draws it."""
+    """The picture of the one kernel in PTO text that the paths mean."""
     from dmaverify.jobs.kernel_runs import ran_kernel
+
+    if len(paths) != 1:
+        raise InputError(ALONE, None, "--output copies.svg")
+    return run_drawn(ran_kernel(paths[0]), kind)
+
+
+def run_drawn(done: RanKernel, kind: str) -> str:
+    """Every copy of a kernel in PTO text where it first runs, as the document on DMA copies draws it."""
     from dmaverify.report.drawing import XMLNS
     from dmaverify.report.kernel_picture import copies_svg
 
-    if kind == ".png" or len(paths) != 1:
-        raise InputError("a kernel in PTO text is drawn alone, as .svg or .html", None, "--output copies.svg")
-    done = ran_kernel(paths[0])
+    if kind == ".png":
+        raise InputError(ALONE, None, "--output copies.svg")
     assert done.run is not None
     given = ", ".join(f"{name} = {value:,}" for name, value in done.values.items())
     picture = copies_svg(f"{done.named.name}{' with ' if given else ''}{given}", done.run.copies)

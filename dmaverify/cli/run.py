@@ -57,7 +57,7 @@ def executed(path: str, limit: int | None, values: Sequence[str] = ()) -> list[t
     if plan.kernels:
         from dmaverify.jobs import kernel_runs
 
-        found += [kernel_runs.told(kernel_runs.ran_of_plan(one)) for one in plan.kernels]
+        found += [kernel_runs.told(kernel_runs.ran_of_plan(one, plan.targets[one.target])) for one in plan.kernels]
     return found
 
 

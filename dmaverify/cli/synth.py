@@ -256,7 +256,8 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
     kind = Path(output).suffix
     if kind not in (".html", ".svg", ".png"):
         raise InputError(f"{output} is no picture", None, "write to .svg, .png or .html")
-    from dmaverify.cli.drawn import kernels_drawn
+    from dmaverify.cli.drawn import kernels_drawn, run_drawn
+    from dmaverify.jobs.kernel_runs import run_in
 
     if any(is_copy_text(path.partition("::")[0]) for path in paths):
         without_profile(profile)
@@ -269,8 +270,7 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
         constants_of(plan, item, profile)  # raises where there are none of that name
     if len(kernels) == 1 and not items:
         without_profile(profile)
-        of = f"{kernels[0].source.name}::{kernels[0].function}" if kernels[0].function else kernels[0].source.name
-        write_text(output, kernels_drawn((of,), kind))
+        write_text(output, run_drawn(run_in(plans[0][1]), kind))
         return f"wrote {output}"
     alone = [(plan, program) for _, plan in plans for program in plan.programs] if kind != ".png" else []
     if not (1 <= len(items) <= 2 or len(alone) == 1):

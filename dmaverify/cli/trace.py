@@ -19,6 +19,7 @@ from dmaverify.language.files import write_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dmaverify.jobs.kernel_runs import RanKernel
     from dmaverify.plan.plan import Plan
     from dmaverify.report.timeline import Slot
 
@@ -51,12 +52,17 @@ def trace(path: str, output: str, profile: str) -> None:
     from dmaverify.cli.screen import Stop, say
     from dmaverify.cli.synth import without_profile, write_traces
     from dmaverify.jobs.judge import is_copy_text
+    from dmaverify.jobs.kernel_runs import ran_kernel, run_in
 
     if is_copy_text(path.partition("::")[0]):
         without_profile(profile)
-        say(_write_kernel_trace(path, output))
+        say(_write_kernel_trace(ran_kernel(path), output))
         raise Stop(0)
     plan = api.load(path)
+    if len(plan.kernels) == 1 and not (plan.transfers or plan.programs):
+        without_profile(profile)
+        say(_write_kernel_trace(run_in(plan), output))
+        raise Stop(0)
     if len(plan.programs) == 1 and not plan.transfers:
         say(write_program_trace(plan, output, profile))
         raise Stop(0)
@@ -64,13 +70,12 @@ def trace(path: str, output: str, profile: str) -> None:
     raise Stop(0)
 
 
-def _write_kernel_trace(path: str, output: str) -> str:
+def _write_kernel_trace(done: RanKernel, output: str) -> str:
     """One run of a kernel as a timeline of its pipes; what to say of it. Raises InputError."""
-    from dmaverify.jobs.kernel_prices import PARAMETERS
-    from dmaverify.jobs.kernel_runs import ran_kernel, slots_of_run
+    from dmaverify.jobs.kernel_prices import parameters_of
+    from dmaverify.jobs.kernel_runs import slots_of_run
 
-    done = ran_kernel(path)
-    return _write_slots(done.named.name, slots_of_run(done), output, PARAMETERS)
+    return _write_slots(done.named.name, slots_of_run(done), output, parameters_of(done.machine))
 
 
 def write_program_trace(plan: Plan, output: str, profile: str) -> str:

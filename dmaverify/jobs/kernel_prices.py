@@ -14,12 +14,18 @@ from dmaverify.cost.amounts import grows, plain_name
 from dmaverify.cost.copies import KernelCost, as_data, price
 from dmaverify.cost.copy_figures import copy_figures
 from dmaverify.errors import InputError
+from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.named import NamedFunction, functions_of
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.targets.target import Target
 
 PARAMETERS = "A2/A3 parameters, not A5 figures"
 """What prices of copies stand on, in a few words; the data has the sources."""
+
+
+def parameters_of(machine: Target) -> str:
+    """The same of a machine, which may be one of the user's own."""
+    return PARAMETERS if machine.folder == shipped().folder else f"parameters of {machine.name}"
 
 
 def priced(
@@ -54,14 +60,13 @@ def kernel_cost(
     named: NamedFunction, given: Mapping[str, int], *, explain: bool = False, machine: Target | None = None
 ) -> dict[str, Any]:
     """The cost of a kernel as data, by the figures of a machine (None: the one that reads such kernels)."""
-    from dmaverify.targets.target import load_target
-
+    machine = machine or shipped()
     kernel = named.kernel()
-    figures = copy_figures(machine or load_target("pto"))
+    figures = copy_figures(machine)
     cost = price(kernel.events, kernel.world, figures)
     at = _at(cost, kernel, given)
     data: dict[str, Any] = {"name": named.name, "path": named.source.name, **as_data(cost, at)}
-    data["basis"] = figures.basis
+    data["basis"], data["model"] = figures.basis, parameters_of(machine)
     data["values"] = {kernel.world.symbols[n].shown: v for n, v in at.items()}
     data["arguments"] = [s.shown for s in kernel.world.symbols.values() if not s.definition]
     if cost.symbols() and kernel.conditions:
@@ -125,7 +130,7 @@ def cost_text(data: Mapping[str, Any], *, formula: bool, explain: bool) -> str:
     where = "".join(f", {n} = {v:,}" for n, v in data["values"].items())
     name = f"{data['path']}::{data['name']}" if data["path"] else data["name"]
     turns = f" over {data['iterations']:,} iterations" if "iterations" in data else ""
-    lines = [f"{name}   {what}{turns}{where}   model: {PARAMETERS}"]
+    lines = [f"{name}   {what}{turns}{where}   model: {data['model']}"]
     for pipe, text in data["formula"].items():
         cycles = data["pipes"][pipe]
         lines.append(f"  {pipe:<6}{text if cycles is None else f'{cycles:>12,.0f}'}")

@@ -24,12 +24,14 @@ from dmaverify.jobs.kernel_prices import values_of
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.judged import other_machines
+from dmaverify.machines.pto.limits import machine, on
 from dmaverify.machines.pto.named import NamedFunction, function_at, function_in_plan, functions_of
 from dmaverify.machines.pto.replay import MOST_BYTES, TROUBLE, UNSTATED
 from dmaverify.machines.pto.running import KernelRun, RunCopy
 from dmaverify.plan.kernels import PlanKernel
+from dmaverify.plan.plan import Plan
 from dmaverify.report.timeline import Slot
-from dmaverify.targets.target import load_target
+from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
 
 DRAWS, SPREAD, SHOWN = 1000, 64, 8
@@ -46,7 +48,8 @@ class RanKernel:
     drawn: tuple[str, ...]
     tensors: Mapping[str, int]
     run: KernelRun | None
-    beyond: str = ""
+    beyond: str
+    machine: Target
 
     @property
     def broken(self) -> dict[str, str]:
@@ -72,18 +75,29 @@ def ran_kernels(path: str, given: Sequence[str] = ()) -> list[RanKernel]:
     return [_ran(named, values_of(given)) for named in found]
 
 
-def ran_of_plan(entry: PlanKernel) -> RanKernel:
-    """The kernel of a plan, run once. Raises InputError."""
-    return _ran(function_in_plan(entry), {})
+def ran_of_plan(entry: PlanKernel, target: Target) -> RanKernel:
+    """The kernel of a plan, run once on its machine. Raises InputError."""
+    with on(target, entry.span):
+        return _ran(function_in_plan(entry), {})
+
+
+def run_in(plan: Plan) -> RanKernel:
+    """The run of the one kernel of a plan. Raises InputError, also where it cannot be run."""
+    (entry,) = plan.kernels
+    return whole_run(ran_of_plan(entry, plan.targets[entry.target]), entry.name)
+
+
+def whole_run(done: RanKernel, path: str) -> RanKernel:
+    """The run. Raises InputError where there is none."""
+    if done.run is None:
+        raise InputError(f"{path} was not run: {done.beyond}", done.named.function.span)
+    return done
 
 
 def ran_kernel(path: str) -> RanKernel:
     """The one function that a path means, run. Raises InputError, also where it cannot be run."""
     named = function_at(path)
-    done = _ran(named, {})
-    if done.run is None:
-        raise InputError(f"{path} was not run: {done.beyond}", named.function.span)
-    return done
+    return whole_run(_ran(named, {}), path)
 
 
 def _ran(named: NamedFunction, given: Mapping[str, int]) -> RanKernel:
@@ -108,7 +122,7 @@ def _ran(named: NamedFunction, given: Mapping[str, int]) -> RanKernel:
             run = run_kernel(named.function, tensors, values, others=notes.core)
         except Beyond as error:
             beyond = f"nothing in a run gives `{error}` a value" if str(error)[:1] == "%" else str(error)
-    return RanKernel(named, values, tuple(drawn), tensors, run, beyond)
+    return RanKernel(named, values, tuple(drawn), tensors, run, beyond, machine())
 
 
 def _values(named: NamedFunction, numbers: Sequence[str], given: Mapping[str, int]) -> dict[str, int]:
@@ -215,7 +229,7 @@ def told(done: RanKernel) -> tuple[str, dict[str, Any], int]:
     extents = ["extents that nobody states (drawn)"] if "extents" in done.drawn else []
     given = [*numbers, *(f"{n} of {size:,} bytes" for n, size in done.tensors.items()), *extents]
     lines = [done.named.name, f"  given     {', '.join(given) or 'nothing'}"]
-    data["other_machines"] = [said for said, _ in other_machines(done.named.function, load_target("pto"))]
+    data["other_machines"] = [said for said, _ in other_machines(done.named.function, done.machine)]
     lines += [f"  machine   {said}" for said in data["other_machines"]]
     if done.run is None:
         return "\n".join([*lines, f"  not run   {done.beyond}"]), {**data, "copies": [], "origins": {}}, done.code
@@ -247,7 +261,7 @@ def _few(lines: list[str]) -> list[str]:
 def slots_of_run(done: RanKernel) -> tuple[Slot, ...]:
     """Every access as early as its pipe and what it surely comes behind allow; rounds of loops within their copy."""
     assert done.run is not None
-    figures = copy_figures(load_target("pto"))
+    figures = copy_figures(done.machine)
     slots: list[Slot] = []
     last: dict[str, Slot] = {}
     of: list[Slot] = []

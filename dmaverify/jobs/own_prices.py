@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from dmaverify.cost.prices import period_of, price_of
 from dmaverify.cost.turns import Shift, mean_price
-from dmaverify.jobs.kernel_prices import PARAMETERS
+from dmaverify.jobs.kernel_prices import parameters_of
 from dmaverify.jobs.plan_copies import goes_by_copies, priced_copies
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
@@ -33,7 +33,7 @@ def own_price(transfer: Transfer, target: Target, commands: Sequence[Command]) -
     if goes_by_copies(transfer, target):
         copies = priced_copies(transfer, commands, target)
         each = copies["cycles"] / copies.get("iterations", 1)
-        return OwnPrice(each, each, PARAMETERS)
+        return OwnPrice(each, each, parameters_of(target))
     first, views = price_of(transfer, target, commands), transfer.views
     if views is None or views.count == 1 or not commands:
         return OwnPrice(first.cycles, first.cycles, first.profile)

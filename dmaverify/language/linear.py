@@ -126,7 +126,8 @@ class RangedSymbol:
     `definition` is () for a free symbol, else (operation, arguments...); `side` holds conditions that always hold.
     `loaded` is True for a value that memory gives; `varies` names the counters of the loops in each iteration of which
     it may be another one. `surely` is a value that it has in one run or another, whatever nobody stated. `lost`: what
-    the text does decides it, and nobody follows how, so that nothing may be supposed of it.
+    the text does decides it, and nobody follows how, so that nothing may be supposed of it. `first`: with which value a
+    loop begins that carries it, so that nothing may be supposed that does not hold of that.
     """
 
     name: str
@@ -140,6 +141,7 @@ class RangedSymbol:
     varies: tuple[str, ...] = ()
     surely: int | None = None
     lost: bool = False
+    first: Lin | None = None
 
 
 def names_in(part: object) -> list[str]:

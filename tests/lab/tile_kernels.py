@@ -33,6 +33,7 @@ class DrawnTile:
     item: int = 4
     loc: str = "vec"
     whole: bool = False  # of whole numbers
+    boxed: bool = False
 
     @property
     def bytes(self) -> int:
@@ -41,7 +42,8 @@ class DrawnTile:
     @property
     def kind(self) -> str:
         valid = "v_row=?, v_col=?" if self.given else f"v_row={self.v_rows}, v_col={self.v_cols}"
-        layout = ", blayout=col_major" if self.standing else ""
+        layout = ", blayout=col_major" if self.standing or self.boxed else ""
+        layout += ", slayout=row_major" if self.boxed else ""
         sizes = f"rows={self.rows}, cols={self.cols}"
         dtype = f"i{8 * self.item}" if self.whole else DTYPES[self.item]
         return f"!pto.tile_buf<loc={self.loc}, dtype={dtype}, {sizes}, {valid}{layout}>"
@@ -251,15 +253,16 @@ class _Drawn:
     ) -> None:
         self.rng, self.item, self.shape, self.valid, self.addressed = rng, item, shape, valid, addressed
         self.tiles: dict[str, DrawnTile] = {}
-        self.end = 32 * rng.randint(0, 8)
+        self.end, self.boxes = 32 * rng.randint(0, 8), rng.random() < 0.5
 
     def tile(self, valid: tuple[int, int] | None = None, *, shape: tuple[int, int] | None = None) -> str:
         name = f"t{len(self.tiles)}"
         rows, cols = shape or self.shape
         standing = self.rng.random() < 0.2
         given = self.rng.random() < 0.3
+        boxed = self.rng.random() < 0.15 and self.boxes
         address = self.end if self.addressed else None
-        made = DrawnTile(name, rows, cols, *(valid or self.valid), address, standing, given, self.item)
+        made = DrawnTile(name, rows, cols, *(valid or self.valid), address, standing, given, self.item, boxed=boxed)
         self.end += made.bytes + 32 * self.rng.choice([0, 0, 3])
         self.tiles[name] = made
         return name
@@ -282,7 +285,7 @@ class _Drawn:
         work, (rows, cols) = tile_work()[name], self.valid
         known = signatures().get(name.removeprefix("pto."))
         listed = known.of.get("T", ()) if known else ()
-        whole = known is not None and "I" in known.of
+        whole = known is not None and "I" in known.makes
         if (listed and DTYPES[self.item] not in listed) or (whole and self.item == 1):
             return None
         if work.writes == "whole" and self.valid != self.shape:  # without a value that pads
@@ -325,9 +328,16 @@ class _Drawn:
             out.append(Work(name, (one,), made, (self.rng.randint(0, 1), self.rng.randint(0, 8))))
             return made
         if "any" in work.reads:  # of a tile in rows
-            if self.tiles[one].standing:
+            if self.tiles[one].standing or self.tiles[one].boxed or self.item == 1:
                 return None
-            out.append(Work(name, (one, two, self.tile())[: self.rng.choice([2, 3])], made))
+            index = self.tile()
+            self.tiles[index] = replace(self.tiles[index], whole=True)
+            out.append(Work("pto.tcvt", (two,), index))
+            out.append(Work(name, (one, index, self.tile())[: self.rng.choice([2, 3])], made))
+            return made
+        if work.onto:  # of what is there
+            out.append(Work("pto.tabs", (two,), made))
+            out.append(Work(name, (one,), made, None, True))
             return made
         if "beside" in work.reads:
             left, right = self.tile((rows, 8)), self.tile((rows, cols - 8))
@@ -335,7 +345,9 @@ class _Drawn:
             out.append(Work("pto.textract", (two,), right, (0, 8)))
             out.append(Work(name, (left, right), made))
             return made
-        if "turned" in work.reads:  # there and back
+        if "turned" in work.reads:  # there and back, of tiles in rows or columns
+            if self.boxes:
+                return None
             turned = self.tile((cols, rows), shape=(self.shape[1], self.shape[0]))
             out.append(Work(name, (one, self.tile()), turned))
             out.append(Work(name, (turned, self.tile()), made))

@@ -20,7 +20,7 @@ from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.legalizer import legalize
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
-from dmaverify.machines.pto.limits import limits as pto_limits
+from dmaverify.machines.pto.limits import shipped as pto_shipped
 from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.read import read_plan_text
@@ -65,7 +65,7 @@ def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Changed
 
 
 def forget() -> None:
-    for kept in (pto_limits, bus_limits):
+    for kept in (pto_shipped, bus_limits):
         kept.cache_clear()
 
 

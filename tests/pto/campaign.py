@@ -2,10 +2,14 @@
 
     python tests/pto/campaign.py --kernels 2000 --seed 1
     python tests/pto/campaign.py --tiles --kernels 5000
+    python tests/pto/campaign.py --loops --kernels 2000
     python tests/pto/campaign.py --equal --kernels 500
 
 With --tiles: kernels on tiles, right ones and ones with a single fault, run cell by cell at several values of their
 arguments: none is proved where a run finds trouble or cannot say, none refuted where none does, right ones are proved.
+
+With --loops: kernels on tiles in loops of up to 100 rounds, which nobody calls right or wrong: none is proved where a
+run finds trouble, none refuted where none does.
 
 With --equal: every kernel against itself in the other surface, which must be EQUAL, and against a mutant, which must
 not be where a run of both leaves other bytes.
@@ -19,7 +23,7 @@ import argparse
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,6 +38,7 @@ from lab.basic_blocks import as_blocks
 from lab.kernel_text import DrawnCopy, DrawnKernel
 from lab.kernels import kernel_of, mutant_of
 from lab.tile_kernels import TileKernel, faulty_tile_kernel, tile_kernel_of
+from lab.tile_loops import looped_kernel_of
 
 from dmaverify.api import check
 from dmaverify.api import load as plan_of
@@ -42,7 +47,7 @@ from dmaverify.execute.outcome import Beyond
 from dmaverify.jobs.kernels import same_functions
 from dmaverify.machines.pto import contested
 from dmaverify.machines.pto.check import STANDARD, check_function, check_text
-from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.execute import KernelMachine, run_kernel
 from dmaverify.machines.pto.judged import settings_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.named import named_in
@@ -255,9 +260,13 @@ class TileOutcome:
     open: bool
     text: str
     refused: bool = False  # no run judges it: an operation takes no such operands, or a tile begins inside of a block
+    judged: bool = True  # it was made right, or with a fault
 
     @property
     def agree(self) -> bool:
+        if not self.judged:
+            proved, refuted = self.status is Status.PROVED, self.status is Status.REFUTED
+            return not (proved and (self.ran or self.open)) and (not refuted or bool(self.ran) or self.open)
         if self.status is Status.PROVED:
             return not self.ran and not self.open
         if self.status is Status.REFUTED:
@@ -266,21 +275,43 @@ class TileOutcome:
 
 
 def tile_outcome(kernel: TileKernel) -> TileOutcome:
-    source = Source("kernel.pto", kernel.text())
+    verdict, found, open_, text = verdict_and_runs(kernel.text(), kernel.tensors, kernel.values)
+    rules, words = (
+        ("pto/operand-count", "pto/operand-types", "pto/product-shape"),
+        ("addresses are mult", "elements of"),
+    )
+    refused = any(f.rule in rules or any(word in f.message for word in words) for f in verdict.errors)
+    return TileOutcome(kernel.note, verdict.status, found, bool(open_), text, refused)
+
+
+def verdict_and_runs(
+    text: str, tensors: Mapping[str, int], tried: Sequence[Mapping[str, int]]
+) -> tuple[Verdict, frozenset[str], str, str]:
+    """The verdict on a text of one function, what its runs find, and why one of them cannot say."""
+    source = Source("kernel.pto", text)
     (verdict,) = check_text(source)
     _, (function,) = read_kernels(source)
-    found, open_ = set[str](), False
+    found, open_ = set[str](), ""
     one_tile = any(said.endswith("are one tile") for said in verdict.conditions)
-    for values in kernel.values:
+    for values in tried:
+        machine = KernelMachine(function, tensors, values, {}, 0, ())
+        machine.one_tile = one_tile
         try:
-            found |= run_kernel(function, kernel.tensors, values, one_tile=one_tile).found
-        except Beyond:
-            open_ = True
-    refused = any(
-        f.rule in ("pto/operand-count", "pto/operand-types", "pto/product-shape") or "addresses are mult" in f.message
-        for f in verdict.errors
-    )
-    return TileOutcome(kernel.note, verdict.status, frozenset(found), open_, source.text, refused)
+            machine.go()
+        except Beyond as error:
+            open_ = str(error) or "open"
+        found |= machine.run.found  # also where the run ends too early
+    return verdict, frozenset(found), open_, text
+
+
+def looped_outcomes(count: int, seed: int) -> Iterator[TileOutcome]:
+    """Of kernels on tiles in loops, but for those of too many accesses for a run."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        kernel = looped_kernel_of(rng)
+        verdict, found, open_, text = verdict_and_runs(kernel.text, kernel.tensors, kernel.values)
+        if "behind" not in open_:
+            yield TileOutcome("in loops", verdict.status, found, bool(open_), text, judged=False)
 
 
 def tile_outcomes(count: int, seed: int) -> Iterator[TileOutcome]:
@@ -291,10 +322,10 @@ def tile_outcomes(count: int, seed: int) -> Iterator[TileOutcome]:
         yield tile_outcome(faulty_tile_kernel(rng, kernel) if number % 5 else kernel)
 
 
-def tile_campaign(count: int, seed: int, show: int) -> int:
+def tile_campaign(outcomes: Iterable[TileOutcome], count: int, show: int) -> int:
     found: Counter[str] = Counter()
     bad = 0
-    for number, got in enumerate(tile_outcomes(count, seed)):
+    for number, got in enumerate(outcomes):
         ran = ", ".join(sorted(got.ran)) or ("open" if got.open else "nothing")
         found[f"{got.note or 'right'}: {got.status.value}, a run finds {ran}"] += 1
         bad += not got.agree
@@ -330,12 +361,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", type=int, default=5)
     parser.add_argument("--tiles", action="store_true", help="kernels on tiles")
+    parser.add_argument("--loops", action="store_true", help="kernels on tiles in loops")
     parser.add_argument("--equal", action="store_true", help="compare kernels with each other")
     options = parser.parse_args()
     if options.equal:
         return equal_campaign(options.kernels, options.seed, options.show)
     if options.tiles:
-        return tile_campaign(options.kernels, options.seed, options.show)
+        return tile_campaign(tile_outcomes(options.kernels, options.seed), options.kernels, options.show)
+    if options.loops:
+        return tile_campaign(looped_outcomes(options.kernels, options.seed), options.kernels, options.show)
     rng = random.Random(options.seed)
     found: Counter[str] = Counter()
     claims: Counter[bool | None] = Counter()

@@ -60,13 +60,23 @@ def status(verdict: Verdict) -> str:
 
 @pytest.mark.parametrize(
     ("kind", "most", "wanted"),
-    [(BOXED, 8160, "proved"), (BOXED, 8161, "refuted"), (PLAIN, 8176, "proved"), (PLAIN, 8177, "refuted")],
+    [
+        *((BOXED, 8160, "proved"), (BOXED, 8161, "unknown"), (BOXED, 8191, "unknown"), (BOXED, 8192, "refuted")),
+        *((PLAIN, 8176, "proved"), (PLAIN, 8177, "refuted")),
+    ],
 )
 def test_a_part_of_a_tile_in_boxes_lies_in_the_memory(kind: str, most: int, wanted: str, tmp_path: Path) -> None:
+    """Where its cells lie in the boxes no text says."""
     at = "  %m = arith.muli %n, %c32 : index\n  %ad = arith.index_cast %m : index to i64\n"
     verdict = judged(tmp_path, at + LOAD.format(at="%ad", kind=kind) + STORE.format(kind=kind), f"0..{most}")
     assert status(verdict) == wanted
     assert {f.rule for f in verdict.errors} == ({"pto/ub-capacity"} if wanted == "refuted" else set())
+
+
+@pytest.mark.parametrize(("at", "wanted"), [(261120, "proved"), (261152, "unknown"), (262144, "refuted")])
+def test_a_run_has_nothing_against_what_is_said_of_a_tile_in_boxes(at: int, wanted: str, tmp_path: Path) -> None:
+    made = f"  %ad = arith.constant {at} : i64\n"
+    assert status(judged(tmp_path, made + LOAD.format(at="%ad", kind=BOXED))) == wanted
 
 
 RACE = COPY.format(length="%l") + '  pto.pipe_barrier "PIPE_MTE2"\n'

@@ -54,6 +54,13 @@ def test_proof_and_run_agree_on_kernels_of_tiles_with_and_without_a_fault(seed: 
     assert {o.status for o in outcomes if not o.note} == {Status.PROVED}
 
 
+@pytest.mark.parametrize("seed", seeds(1, 3))
+def test_proof_and_run_agree_on_kernels_of_tiles_in_loops(seed: int) -> None:
+    outcomes = list(campaign.looped_outcomes(12, seed))
+    assert [o for o in outcomes if not o.agree] == []
+    assert any(o.ran for o in outcomes)
+
+
 def test_a_run_knows_every_operation_on_tiles() -> None:
     words = {word for work in tile_work().values() for word in (*work.reads, work.writes)}
     known = ("own", "each", "column", "row", "mask", "window", "scratch", "move", "whole", "part", "cover")

@@ -6,8 +6,10 @@ import pytest
 
 from dmaverify.errors import Source
 from dmaverify.execute.outcome import Beyond
+from dmaverify.jobs.kernels_left import same_left
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.verdict import Status, Verdict
 
@@ -138,6 +140,14 @@ def test_gathers_of_other_forms_are_open(body: str) -> None:
     assert check(body).status is Status.UNKNOWN
 
 
+@pytest.mark.parametrize(("dtype", "status"), [("i32", Status.PROVED), ("i16", Status.PROVED), ("f32", Status.UNKNOWN)])
+def test_indices_of_a_gather_are_whole_numbers(dtype: str, status: Status) -> None:
+    value = "arith.constant 0.0 : f32" if dtype == "f32" else f"arith.constant 0 : {dtype}"
+    filled = f"  %z = {value}\n  pto.texpands ins(%z : {dtype}) outs(%i : {INDEX})\n"
+    body = gathered(made("t", WHOLE, ROWS, COLS), filled).replace(INDEX, kind(ROWS, COLS, dtype=dtype))
+    assert check(body).status is status
+
+
 ADDRESSES = "".join(f"  %at{n} = arith.constant {n} : i64\n" for n in (0, 512, 1024, 2048, 2560, 3072))
 CELLS = kind(ROWS, COLS)  # of 1,024 bytes
 ON_OTHERS = [
@@ -230,6 +240,67 @@ def test_a_transpose_has_the_columns_of_its_tile_as_rows(body: str, status: Stat
     found = check(body)
     assert found.status is status, found
     assert status is Status.UNKNOWN or not run(body)
+
+
+def test_a_transpose_may_do_without_a_second_tile() -> None:
+    body = turned(made("t", WHOLE, ROWS, COLS))
+    same(body.replace(f"ins(%t, %w : {WHOLE}, {WHOLE})", f"ins(%t : {WHOLE})"), Status.PROVED)
+
+
+# ---------------------------------------------------------------- onto what is there
+
+
+def added(loaded: str, of: str = WHOLE, into: str = WHOLE, rows: int = ROWS) -> str:
+    """`%u += %t * %f`, `%u` as the text leaves it before."""
+    body = loaded + f"  pto.taxpy ins(%t, %f : {of}, f32) outs(%u : {into})\n"
+    return body + moved("u", rows, COLS, into)
+
+
+HALVED = kind(ROWS, COLS, (4, COLS))
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (added(made("t", WHOLE, ROWS, COLS) + made("u", WHOLE, ROWS, COLS)), Status.PROVED),
+        (added(made("t", WHOLE, ROWS, COLS) + made("u", WHOLE)), Status.UNKNOWN),  # nothing is there
+        (added(made("t", WHOLE) + made("u", WHOLE, ROWS, COLS)), Status.UNKNOWN),
+        (added(made("t", HALVED, 4, COLS) + made("u", WHOLE, ROWS, COLS), HALVED), Status.UNKNOWN),
+        (added(made("t", WHOLE, ROWS, COLS) + made("u", HALVED, 4, COLS), into=HALVED, rows=4), Status.PROVED),
+    ],
+    ids=["both", "result", "operand", "fewer", "more"],
+)
+def test_what_adds_to_its_result_reads_it(body: str, status: Status) -> None:
+    same(body, status)
+
+
+def test_what_adds_to_its_result_waits_for_it() -> None:
+    flags = "  pto.{0}_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]\n"
+    late = "  pto.{0}_flag[<PIPE_V>, <PIPE_MTE3>, <EVENT_ID0>]\n"
+    at = "".join(f"  %at{n} = arith.constant {n} : i64\n" for n in (0, 1024))
+    tiles = "".join(
+        made(n, WHOLE, ROWS, COLS).replace("alloc_tile", f"alloc_tile addr = %at{a}")
+        for n, a in (("t", 0), ("u", 1024))
+    )
+    half = at + made("t", WHOLE, ROWS, COLS).replace("alloc_tile", "alloc_tile addr = %at0")
+    second = made("u", WHOLE, ROWS, COLS).replace("alloc_tile", "alloc_tile addr = %at1024")
+    both = [flags.format(word) for word in ("set", "wait")]
+    ends = "".join(late.format(word) for word in ("set", "wait"))
+    axpy = f"  pto.taxpy ins(%t, %f : {WHOLE}, f32) outs(%u : {WHOLE})\n" + ends + moved("u", ROWS, COLS, WHOLE)
+    assert check(at + tiles + "".join(both) + axpy).status is Status.PROVED
+    assert (
+        check(half + both[0] + second + both[1] + axpy).status is Status.REFUTED
+    )  # of the other tile it does not know
+
+
+def test_what_was_there_is_part_of_what_is_left() -> None:
+    def left(value: str) -> NamedFunction:
+        filled = f"  %g = arith.constant 1.0 : f32\n  pto.texpands ins({value} : f32) outs(%u : {WHOLE})\n"
+        (one,) = named_in(source(added(made("t", WHOLE, ROWS, COLS) + made("u", WHOLE) + filled)))
+        return one
+
+    assert same_left(left("%f"), left("%f")).status == "same"
+    assert same_left(left("%f"), left("%g")).status != "same"
 
 
 def test_a_transpose_writes_what_is_not_valid_of_its_result() -> None:

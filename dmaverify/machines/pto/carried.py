@@ -65,16 +65,46 @@ class Carried(ResolvedCopies):
         out = [self._closed(index, first, given, names, counter, rounds) for index in range(len(first))]
         self._hold(stmt, out, counter, rounds)
         for index, value in enumerate(out):
-            if value is None and isinstance(first[index], (Lin, Cond)) and stmt.unbounded:
-                out[index] = any_value = self.from_memory(stmt.carried[index][0])
-                end = ends[index]
-                if not (isinstance(end, Lin) and self.world.loaded(end)):
-                    self.unsure.add(any_value.terms[0][0])
-            elif value is None and isinstance(first[index], (Lin, Cond)):
-                lost = self.fresh_opaque(stmt.carried[index][0])
-                self.opaque.add(lost.terms[0][0])
-                out[index] = lost
+            if value is None and isinstance(first[index], (Lin, Cond)):
+                end = ends[index] if index < len(ends) else None
+                out[index] = self._any(stmt, index, starts[index], end, (names[index], rounds))
         return out
+
+    def _any(self, stmt: ops.For, index: int, start: Value, end: Value, of: tuple[str, Lin]) -> Lin:
+        """Any value that a carried one may have, another one in each round; from its first on where it only grows.
+        Something may be supposed of it where memory decides whether it stays.
+        """
+        (own, rounds), made = of, self.from_memory(stmt.carried[index][0])
+        symbol, most = self.world.symbols[made.terms[0][0]], self.world.interval(rounds)[1]
+        least, greatest = self._growth(own, end)
+        ends = list(self.world.interval(start) if isinstance(start, Lin) else (None, None))
+        for at, grows, still in ((0, least, min), (1, greatest, max)):
+            far = None if grows is None or (most is None and still(grows, 0)) else still(grows, 0) * (most or 0)
+            ends[at] = None if (one := ends[at]) is None or far is None else one + far
+        loaded = isinstance(end, Lin) and self.world.loaded(end)
+        stays = (least is None or least <= 0) and (greatest is None or greatest >= 0)
+        if not loaded:
+            self.unsure.add(symbol.name)
+        free = stmt.unbounded or (loaded and stays)
+        first = start if isinstance(start, Lin) and free else None
+        low, high = (symbol.low, symbol.high) if symbol.stated else ends
+        self.world.symbols[symbol.name] = replace(symbol, low=low, high=high, lost=not free, first=first)
+        return made
+
+    def _growth(self, own: str, end: Value) -> tuple[int | None, int | None]:
+        """How much an iteration adds to a carried number, least and most."""
+        if not isinstance(end, Lin):
+            return None, None
+        step = end - Lin(0, ((own, 1),))
+        chosen = [(name, self.world.symbols[name].definition) for name, factor in end.terms if factor == 1]
+        sides = next(((name, how[2:]) for name, how in chosen if how[:1] == ("ite",)), None)
+        if own not in self.world.roots(step) or sides is None:
+            return (None, None) if own in self.world.roots(step) else self.world.interval(step)
+        rest = end - Lin(0, ((sides[0], 1),))
+        ways = [self._growth(own, rest + side) for side in sides[1] if isinstance(side, Lin)]
+        low, high = ([way[at] for way in ways] for at in (0, 1))
+        least = None if len(low) < 2 or None in low else min(n for n in low if n is not None)
+        return least, None if len(high) < 2 or None in high else max(n for n in high if n is not None)
 
     def _below(self, value: Lin, end: int) -> bool:
         low, high = self.world.interval(value)

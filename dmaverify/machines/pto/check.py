@@ -19,6 +19,7 @@ from dmaverify.language.files import read_text
 from dmaverify.machines.pto.contested import alternatives
 from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.judged import finding_of, for_another, is_open, judged_kernel, settings_of
+from dmaverify.machines.pto.limits import on
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.named import function_in_plan, labels_of
 from dmaverify.machines.pto.ops import CopyOp, KernelFunction, deep
@@ -209,9 +210,9 @@ def check_plan_kernel(
     """
     target = plan.targets[entry.target]
     asked: dict[str, Any] = {} if keep is None else keep
-    out = [_plan_verdict(entry, plan, target, options, entry.name, entry.expect, asked)]
-    if not options.readings:
-        for reading, expect in entry.under.items():
+    with on(target, entry.span):
+        out = [_plan_verdict(entry, plan, target, options, entry.name, entry.expect, asked)]
+        for reading, expect in entry.under.items() if not options.readings else ():
             rule, _, name = reading.partition("=")
             chosen = replace(options, readings={rule: name})
             out.append(_plan_verdict(entry, plan, target, chosen, f"{entry.name} under {reading}", expect, asked))

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from dmaverify.targets.target import load_target
+from dmaverify.machines.pto.limits import machine
+from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
 
 _WIDTH = re.compile(r".*_B(\d+)")
@@ -47,10 +48,14 @@ class VectorUnit:
         return (self.loads if way == "r" else self.stores).get(name)
 
 
-@lru_cache(maxsize=1)
 def vector_unit() -> VectorUnit:
     """The vector unit of the target."""
-    data = load_target("pto").raw["vector"]
+    return _vector_unit(machine())
+
+
+@lru_cache(maxsize=4)
+def _vector_unit(target: Target) -> VectorUnit:
+    data = target.raw["vector"]
     pattern = data["pattern"]
     kinds = ("lanewise", "keeping", "reducing", "converting", "spreading", "making")
     return VectorUnit(

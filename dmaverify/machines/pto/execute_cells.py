@@ -55,16 +55,30 @@ class ElementView:
         return strided(self.at, steps).reshape(self.shape)
 
 
-def shared(one: CellTile, other: CellTile) -> bool:
-    """Whether a byte belongs to both tiles, valid or not."""
-    if one.place != other.place:
+def shared(*sides: tuple[CellTile, bool]) -> bool:
+    """Whether a byte belongs to both tiles: of each what is valid, or all of it (of tiles in boxes, too)."""
+    if len({tile.place for tile, _ in sides}) > 1:
         return False
     bytes_ = []
-    for tile in (one, other):
+    for tile, every in sides:
         item = tile.kind.bits // 8
         down, across = (step * item for step in tile.kind.steps(tile.pitch))
-        bytes_.append(strided(tile.at, ((tile.kind.rows, down), (tile.kind.cols, across), (item, 1))))
+        rows, cols = (tile.kind.rows, tile.kind.cols) if every or tile.kind.boxed else (tile.rows, tile.cols)
+        bytes_.append(strided(tile.at, ((rows, down), (cols, across), (item, 1))))
     return bool(np.isin(bytes_[0], bytes_[1]).any())
+
+
+def runs_ahead(tile: CellTile, out: CellTile) -> bool:
+    """Whether a result written from its first cell on reaches cells of an operand that begins there too early."""
+    if tile.kind.boxed or out.kind.boxed:
+        return tile.kind.lying != out.kind.lying
+    ends = []
+    for one in (tile, out):
+        item = one.kind.bits // 8
+        down, across = (step * item for step in one.kind.steps(one.pitch))
+        ends.append(strided(one.at + item, ((out.rows, down), (out.cols, across))).ravel())
+    read, written = (end[np.argsort(ends[0], kind="stable")] for end in ends)
+    return bool((written > read).any() or (np.diff(written) < 0).any())
 
 
 def reshaped(tile: CellTile, kind: TileType | None) -> CellTile:
@@ -84,10 +98,19 @@ def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile, sc
     """Ends the run where the memories of an operation, its form, or the shapes of a product, are none that it has."""
     if not in_form(work, len(tiles), scalars):
         raise Beyond(f"{name} in another form")
-    scratch = [t for at, t in enumerate(tiles) if work.way(at) == "scratch"]
-    reads = [t for at, t in enumerate(tiles) if work.way(at) != "scratch"]
-    alone = [(t, out) for t in reads if work.tiles or t.at != out.at]
-    alone += [(t, other) for t in scratch if not work.idle for other in (*reads, out)]
+    ways = [work.way(at) for at in range(len(tiles))]
+    scratch = [(t, True) for t, way in zip(tiles, ways, strict=True) if way == "scratch"]
+    reads = [(t, way) for t, way in zip(tiles, ways, strict=True) if way != "scratch"]
+    made = (out, work.writes in ("whole", "turned", "window", "beside"))
+    never = bool(work.tiles) or work.writes == "window"
+    kept = ("each", "own", "window", *(("row", "column") if len(reads) == 1 else ()))
+    used = [(t, way == "window") for t, way in reads]
+    alone = [
+        ((t, way == "window"), made)
+        for t, way in reads
+        if never or t.at != out.at or way not in kept or runs_ahead(t, out)
+    ]
+    alone += [(one, other) for one in scratch if not work.idle for other in (*used, made)]
     if any(shared(*pair) for pair in alone):
         raise Beyond(f"{name} of tiles on the same bytes")
     places = sorted(tile.kind.loc for tile in tiles if tile.kind.loc != "scaling")
@@ -96,7 +119,7 @@ def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile, sc
             raise Beyond(f"{name} in other memories")
         if work.writes in ("part", "cover") and any(t.rows > out.rows or t.cols > out.cols for t in tiles):
             raise Beyond(f"{name} of a larger tile than its result")
-        if any((t.place, t.owner) == (out.place, out.owner) for t in scratch):
+        if any((t.place, t.owner) == (out.place, out.owner) for t, _ in scratch):
             raise Beyond(f"{name} with its result as scratch")
         return
     wanted = ["left", "right", *(part for part in name.split(".") if part in ("acc", "bias"))]

@@ -244,8 +244,8 @@ class TileRun(RunOrder):
     # ------------------------------------------------------------ operations
 
     def _operate(self, stmt: TileOp, work: TileWork) -> None:
-        given = [self._shaped(stmt, o) for o in stmt.ins if o.name not in stmt.scalars]
         into = [self._shaped(stmt, o) for o in stmt.outs]
+        given = [self._shaped(stmt, o) for o in stmt.ins if o.name not in stmt.scalars] + into * work.onto
         if len(into) != 1:
             raise Beyond(f"{stmt.name} writes several tiles")
         if work.writes == "move":

@@ -305,7 +305,7 @@ class _Meaning(Accesses):
             name = stmt.condition.name
             bit = self.world.free(name_of(name), 0, 1, stated=True, shown=name, varies=tuple(self.around))
             when = compare("ne", bit)
-        if self.world.roots(when) & self.opaque:
+        if self.world.roots(when) & (self.opaque | self.unsure):
             self.kernel.lost.append(stmt.span)
         self.forget_bits(stmt.results)
         decided = when.known if when.known is not None else self.world.decide(when)
@@ -329,7 +329,7 @@ class _Meaning(Accesses):
         self.kept = [*kept_before, RegisterBranch((kept[0], kept[1]), self.held(self.registers), stmt.span.line, when)]
         for name, left, right in zip(stmt.results, *given, strict=False):
             self.values[name] = self._select(when, left, right)
-        return Branch(when, arms[0], arms[1], stmt.span)
+        return Branch(when, arms[0], arms[1], stmt.span) if any(arms) else []
 
     def _for(self, stmt: ops.For) -> KernelLoop | list[Event] | None:
         low, high, step = (

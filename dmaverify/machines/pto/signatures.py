@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from dmaverify.machines.pto.limits import machine
 from dmaverify.machines.pto.typed import KINDS, MASK, SCALAR, TILE, TypedOperand, TypedUse
 from dmaverify.machines.pto.types import bits_of
-from dmaverify.targets.target import load_target
+from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 
 
@@ -37,11 +38,15 @@ class Signature:
     within: Sequence[str]
 
 
-@lru_cache(maxsize=1)
 def signatures() -> Mapping[str, Signature]:
     """Name of an operation, without its dialect -> what it takes."""
+    return _signatures(machine())
+
+
+@lru_cache(maxsize=4)
+def _signatures(target: Target) -> Mapping[str, Signature]:
     out: dict[str, Signature] = {}
-    for entry in load_target("pto").raw["operands"].values():
+    for entry in target.raw["operands"].values():
         parts = (tuple(entry["takes"]), tuple(entry["makes"]), entry.get("of", {}), entry.get("follows", {}))
         out |= dict.fromkeys(entry["names"], Signature(*parts, entry.get("within", ())))
     return out

@@ -52,7 +52,7 @@ class TileMeaning(TileOperands):
         if not isinstance(out, TileValue) or not all(isinstance(t, TileValue) for t in tiles) or len(stmt.outs) > 1:
             self.remark("unresolved", f"{stmt.name}: its operands are no tiles that are known", stmt.name_span)
             return None
-        found = [t for t in tiles if isinstance(t, TileValue)]
+        found = [*(t for t in tiles if isinstance(t, TileValue)), *([out] if work.onto else [])]
         if not self._works(stmt, work, [t.kind.loc for t in found], out.kind.loc):
             return None
         return self._work(stmt, work, found, out)
@@ -104,11 +104,14 @@ class TileMeaning(TileOperands):
             if way == "any" and not self._numbered(stmt, tile):
                 return None
             region = self._read_region(way, tile, out)
-            if way != "mask" and self._short(stmt, tile, region.rows, region.cols):
+            takes = (out.rows, self._bytes_of_bits(tile, out.cols)) if way == "mask" else (region.rows, region.cols)
+            if self._short(stmt, tile, *takes):
                 return None
             touches.append(self._cells(tile, region, "read"))
         written = self._write_region(work, stmt, tiles, out)
         if written is None:
+            return None
+        if work.writes == "mask" and self._short(stmt, out, tiles[0].rows, self._bytes_of_bits(out, tiles[0].cols)):
             return None
         if work.writes == "mask" and not self._holds_bits(out, tiles[0].rows, tiles[0].cols, exactly=True):
             rows, cols = self.said(tiles[0].rows), self.said(self.world.divide(tiles[0].cols + 7, 8))
@@ -148,6 +151,10 @@ class TileMeaning(TileOperands):
             return False
         self.suppose(f"indices of {stmt.name} at line {stmt.span.line} name valid elements of `{tile.name}`")
         return True
+
+    def _bytes_of_bits(self, mask: TileValue, count: Lin) -> Lin:
+        """How many elements of a packed mask have a bit for each of so many."""
+        return self.world.divide(count + (mask.kind.bits - 1), mask.kind.bits)
 
     def _holds_bits(self, mask: TileValue, rows: Lin, cols: Lin, *, exactly: bool = False) -> bool:
         """Whether the valid region of a packed mask has a bit for each of so many elements (and no byte more)."""

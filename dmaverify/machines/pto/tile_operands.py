@@ -13,15 +13,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.signatures import seen_of
 from dmaverify.machines.pto.tiles import HandedTile, TileElement, TileOp, TileWork
 from dmaverify.machines.pto.typed import SCALAR, TILE, TypedOperand, TypedUse
 from dmaverify.machines.pto.valid_shapes import ValidShapes
 from dmaverify.machines.pto.values import TileValue, Value
 from dmaverify.program.instructions import CopyTouch, OperationFact, Use
+from dmaverify.values import replace
 
 PRODUCTS = ("pto.tmatmul", "pto.tgemv")
+IN_PLACE = {"each", "own", "window"}
+"""How an operation reads an operand that its result may replace, cell by cell."""
 
 
 class TileOperands(ValidShapes):
@@ -91,12 +94,17 @@ class TileOperands(ValidShapes):
         """Whether tiles of an operation share bytes so that what it makes is not documented: a result that begins
         where an operand does is made in place, where the operation may be; nothing else that it writes lies on one.
         """
-        scratch = [] if work.idle else [tile for at, tile in enumerate(tiles) if work.way(at) == "scratch"]
-        reads = [tile for at, tile in enumerate(tiles) if work.way(at) != "scratch"]
-        pairs = [(tile, out, not work.tiles) for tile in reads]
-        pairs += [(one, other, False) for one in scratch for other in (*reads, out)]
-        for one, other, in_place in pairs:
-            begins, claim = self._shared(one, other)
+        ways = {at: work.way(at) for at in range(len(tiles))}
+        reads = [(tile, ways[at] == "window") for at, tile in enumerate(tiles) if ways[at] != "scratch"]
+        scratch = [] if work.idle else [(tile, True) for at, tile in enumerate(tiles) if ways[at] == "scratch"]
+        made = (out, work.writes in ("whole", "turned", "window", "beside"))
+        alone = IN_PLACE | ({"row", "column"} if len(reads) == 1 else set())  # they are written as they were
+        may = not work.tiles and work.writes != "window"
+        places = [may and ways[at] in alone and _along(tiles[at], out) for at in ways if ways[at] != "scratch"]
+        pairs = [(one, made, in_place) for one, in_place in zip(reads, places, strict=True)]
+        pairs += [(one, other, False) for one in scratch for other in (*reads, made)]
+        for (one, every), (other, all_of_it), in_place in pairs:
+            begins, claim = self._shared(self._used(one, every), self._used(other, all_of_it))
             claim = both([claim, compare("eq", begins)], "or") if in_place else claim
             said = f"{stmt.name}: `{one.name}` and `{other.name}` share bytes"
             if self.world.decide(claim) is False:
@@ -106,6 +114,14 @@ class TileOperands(ValidShapes):
             if self.world.decide(claim) is None:
                 self._need(claim, stmt, said, begins, enough=True)
         return False
+
+    def _used(self, tile: TileValue, every: bool) -> TileValue:
+        """As many rows and columns as are valid, where those alone are used and it is known how they lie."""
+        kind, sizes = tile.kind, (tile.rows, tile.cols)
+        if every or kind.boxed or kind.column_major or not all(n.is_const and n.const > 0 for n in sizes):
+            return tile
+        rows, cols = (n.const for n in sizes)
+        return replace(tile, kind=replace(kind, rows=rows, cols=cols), whole=tile.whole or tile)
 
     def _short(self, stmt: TileOp, tile: TileValue, rows: Lin | None, cols: Lin | None) -> bool:
         """Whether fewer rows or columns of an operand are valid than an operation takes of it: what it makes of the
@@ -136,7 +152,8 @@ class TileOperands(ValidShapes):
         self._need(compare("le", -offset), stmt, f"{said}, the first of them 0", offset)
         self._need(compare("le", offset - count + 1), stmt, said, offset)
         touch = self._element(tile, offset, "data" if stmt.writes else "read")
-        return self._use(stmt.name, "S", [touch], stmt)
+        made = self._use(stmt.name, "S", [touch], stmt)
+        return [replace(one, inferred=one.inferred or "order") for one in made]
 
     # ------------------------------------------------------------ the other core
 
@@ -166,3 +183,12 @@ class TileOperands(ValidShapes):
         lost = [CopyTouch("unknown", t.place, ZERO, Lin(t.kind.bytes), (), why=why) for _, t, _ in gone]
         self.uses += 1
         return [Use(-self.uses, "", tuple(lost), stmt.span, stmt.name, self.when)] if lost else None
+
+
+def _along(tile: TileValue, out: TileValue) -> bool:
+    """Whether a result that is written in place, from the first cell on, reaches no cell before that was read."""
+    if tile.kind.boxed or out.kind.boxed:
+        return tile.kind.lying == out.kind.lying
+    reads, writes = ([step * one.kind.bits for step in one.kind.steps(one.pitch)] for one in (tile, out))
+    runs = [n > 1 and v != ONE for n, v in ((out.kind.rows, out.rows), (out.kind.cols, out.cols))]
+    return all(not run or new <= old for run, old, new in zip(runs, reads, writes, strict=True))

@@ -16,10 +16,11 @@ from functools import lru_cache
 from dmaverify.errors import Span
 from dmaverify.language.notation import Token
 from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.limits import machine
 from dmaverify.machines.pto.mlir import Op
 from dmaverify.machines.pto.ops import Operand, Stmt
 from dmaverify.machines.pto.types import bits_of
-from dmaverify.targets.target import load_target
+from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 
 _KEYS = {"loc", "dtype", "rows", "cols", "v_row", "v_col", "valid", "blayout", "slayout", "fractal", "pad", "compact"}
@@ -215,19 +216,24 @@ class TileWork:
     scratch: int | None = None  # which of the tiles that it names first is no input
     idle: bool = False  # the machine leaves its scratch alone
     tiles: tuple[int, ...] = ()  # how many it takes, least and most, in the form that the data speaks of
+    onto: bool = False  # its result is its last operand, too: it adds to what is there
 
     def way(self, index: int) -> str:
         """How it reads the tile that it names at this place."""
         return self.reads[min(index, len(self.reads) - 1)] if self.reads and index != self.scratch else "scratch"
 
 
-@lru_cache(maxsize=1)
 def tile_work() -> Mapping[str, TileWork]:
     """What the target's data says of operations on tiles."""
+    return _tile_work(machine())
+
+
+@lru_cache(maxsize=4)
+def _tile_work(target: Target) -> Mapping[str, TileWork]:
     out = {}
-    for entry in load_target("pto").raw["tile"].values():
+    for entry in target.raw["tile"].values():
         ways = frozenset((one, other) for one, other in entry.get("between", [("vec", "vec")]))
-        rest = (entry.get("scratch"), entry.get("idle", False), tuple(entry.get("tiles", ())))
+        rest = (entry.get("scratch"), entry.get("idle", False), tuple(entry.get("tiles", ())), entry.get("onto", False))
         work = TileWork(tuple(entry["reads"]), entry["writes"], ways, *rest)
         out.update(dict.fromkeys((f"pto.{op}" for op in entry["names"]), work))
     return out

@@ -109,6 +109,7 @@ class Asker:
         self.world = world
         self.session = Session(min(rlimit, 2_000_000))
         self.needs: list[Cond] = list(world.given)
+        self.held_back: dict[str, None] = {}  # numbers that loops carry, of which something would have been supposed
         self._asked: dict[Query, Reply] = {}
         self._known: dict[tuple[Cond, tuple[Cond, ...], int], Reply] = {}
         self._possible: dict[tuple[tuple[Cond, ...], int, bool], Reply] = {}
@@ -295,7 +296,7 @@ class Asker:
             reply = self.holds(part, when)
             if reply.status == "proved":
                 continue
-            if any(self.world.symbols[n].lost for n in self.world.roots(part)):
+            if not self.supposable(part):
                 return Reply("unknown")
             if not self.is_open(part) or self.possible([*when, part]).status != "refuted":
                 return reply
@@ -314,6 +315,15 @@ class Asker:
         first = [compare("eq", Lin(-(s.surely or 0), ((s.name, 1),))) for s in roots if not s.stated]
         reply = self.possible([*when, *first, claim.negated()], small=True)
         return reply if reply.status == "refuted" else None
+
+    def supposable(self, claim: Cond) -> bool:
+        """Whether it may hold of the values that loops carry."""
+        roots = [self.world.symbols[n] for n in self.world.roots(claim)]
+        begins = {one.name: one.first for one in roots if one.first is not None}
+        fails = bool(begins) and self.world.decide(self.world.put_cond(claim, begins)) is False
+        held = [one for one in roots if one.lost or (fails and one.first is not None)]
+        self.held_back |= {one.shown: None for one in held if one.shown[:1] == "%"}
+        return not held
 
     def is_open(self, claim: Cond) -> bool:
         """Whether a claim depends on a value whose range nobody stated."""

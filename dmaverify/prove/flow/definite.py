@@ -158,7 +158,8 @@ class DefiniteJudge(ReadBytes):
         if trip.is_const or not self.asker.is_open(some) or self.world.decide(some) is not None:
             return
         self.endless = True
-        if self.running and self.asker.possible([some]).status == "refuted" and not any(p.facts for p in paths):
+        free = self.running and self.asker.supposable(some) and not any(p.facts for p in paths)
+        if free and self.asker.possible([some]).status == "refuted":
             self.supposed[some] = None
             self.asker.needs.append(some)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, both, compare
-from dmaverify.program.instructions import Copy, CopyTouch, Place, accumulate
+from dmaverify.program.instructions import Copy, CopyTouch, Place, Use, accumulate
 from dmaverify.prove.flow.ask import Asker, Reply, condition_of, term_text
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
@@ -164,9 +164,17 @@ class RuleJudge:
             if rule.scope == scope and set(rule.ports) <= ports.keys() | self.target.limits.keys():
                 self._rule(rule, ports, {}, what, span, when)
 
-    def judge_reach(self, rule: Rule, ports: Mapping[str, Lin], what: str, span: Span, when: Sequence[Cond]) -> None:
-        """One rule on what an access reaches."""
-        self._rule(rule, ports, {}, what, span, when)
+    def judge_reach(self, rule: Rule, ends: tuple[Lin, Lin], what: str, use: Use) -> None:
+        """One rule on what an access reaches. Of one that lies somewhere in there what breaks it is open, but where all
+        of it lies behind a byte that does.
+        """
+        low, end = ends
+        broken = self._rule(rule, {"low_bytes": low, "end_bytes": end}, {}, what, use.span, use.when)
+        if broken and use.inferred == "layout":
+            self.findings.pop()
+            first, when = {"low_bytes": low, "end_bytes": low + 1}, (*use.when, compare("le", -low))
+            if not self._rule(rule, first, {}, what, use.span, when):
+                self.worse(rule.id, "unknown")
 
     def contradicted(
         self, rule: str, claim: Cond, when: Sequence[Cond], runs: Sequence[Cond], note: str = ""

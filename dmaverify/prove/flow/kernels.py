@@ -122,7 +122,8 @@ def judge_kernel(
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
     for name in sorted(judge.evaluated | judge.used):
         status = "refuted" if name in broken else judge.status.get(name, "proved")
-        out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", "")
+        why = _carried(asker) if status == "unknown" else ""
+        out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", why)
     cores = TwoCores(tuple(others))
     if not sequential:
         cores = other_core_of(program.events, beside, others, asker, ordered, outer, memory)
@@ -202,6 +203,13 @@ def judge_kernel(
     out.asked, out.judge = list(asker.session.asked), judge
     out.solver = solver_version() if asker.session.asked else ""
     return out
+
+
+def _carried(asker: Asker) -> str:
+    """Of which numbers that loops carry nothing is supposed, in words."""
+    names = list(asker.held_back)[:3]
+    told = ", ".join(f"`// dmaverify: assume {name} in 0..63`" for name in names)
+    return f"how far {', '.join(names)} goes, which a loop carries, is not followed: {told}" if names else ""
 
 
 def _around(events: Sequence[Event]) -> dict[int, tuple[Cond, ...]]:

@@ -39,10 +39,10 @@ def _judge(judge: CopyJudge, use: Use, touches: Sequence[CopyTouch], side: str) 
 
 
 def _capacity(judge: CopyJudge, use: Use, side: str, space: str, low: Lin, end: Lin) -> None:
-    ports = {"low_bytes": low, "end_bytes": end}
+    ports = {"low_bytes", "end_bytes"}
     for rule in judge.target.rules.values():
         needed = set(rule.ports) - set(judge.target.limits)
         binds = rule.scope == "reach" and rule.applies("", "", "", side, space)
-        if binds and "end_bytes" in needed and needed <= set(ports):
+        if binds and "end_bytes" in needed and needed <= ports:
             what = "source" if side == "read" else "destination"
-            judge.judge_reach(rule, ports, what, use.span, use.when)
+            judge.judge_reach(rule, (low, end), what, use)
