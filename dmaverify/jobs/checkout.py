@@ -12,7 +12,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dmaverify.errors import InputError
@@ -72,35 +72,45 @@ def _must_be_known(repository: Path, revision: str) -> None:
 
 @contextmanager
 def checked_out(repository: Path, revision: str) -> Iterator[Path]:
-    """A folder with the plans and kernels of a revision, for as long as it is needed."""
+    """A folder with the plans and kernels of a revision, for as long as it is needed; with those of its submodules, as
+    far as they are there.
+    """
     _must_be_known(repository, revision)
+    with tempfile.TemporaryDirectory(prefix="dmaverify-") as made:
+        folder = Path(os.path.realpath(made))
+        _link(list(_written(repository, revision, folder)), folder)
+        yield folder
+
+
+def _written(repository: Path, revision: str, folder: Path) -> Iterator[tuple[Path, str]]:
+    """Writes the files of a revision; the links are left to whoever has all of them."""
     told = os.fsdecode(git(repository, "ls-tree", "-r", "-l", "-z", revision)).split("\0")
     rows = [(*said.split(), name) for said, _, name in (row.partition("\t") for row in told) if said]
     if lost := [name for _, kind, _, size, name in rows if kind == "blob" and not size.isdecimal()]:
         raise InputError(f"git has lost {lost[0]} of {revision}", None, "see what `git fsck` says; fetch it again")
     files = [(mode, blob, int(size), name) for mode, kind, blob, size, name in rows if kind == "blob"]
     kept = [(mode, blob, name) for mode, blob, size, name in files if size <= MOST_BYTES]
-    with tempfile.TemporaryDirectory(prefix="dmaverify-") as made:
-        folder = os.path.realpath(made)
-        Path(folder, ".git").mkdir()  # where the project ends, for machines and .gitignore
-        links: list[tuple[Path, str]] = []
-        for at in range(0, len(kept), MOST_AT_ONCE):
-            some = kept[at : at + MOST_AT_ONCE]
-            for (mode, _, name), data in zip(some, _blobs(repository, [blob for _, blob, _ in some]), strict=True):
-                file = Path(folder, name)
-                if mode == LINK:
-                    links.append((file, os.fsdecode(data)))
-                elif is_below(file, folder):
-                    file.parent.mkdir(parents=True, exist_ok=True)
-                    write_bytes(file, data)
-        for blob, size, name in ((blob, size, name) for _, blob, size, name in files if size > MOST_BYTES):
+    Path(folder, ".git").mkdir(parents=True)  # where the project ends, for machines and .gitignore
+    for at in range(0, len(kept), MOST_AT_ONCE):
+        some = kept[at : at + MOST_AT_ONCE]
+        for (mode, _, name), data in zip(some, _blobs(repository, [blob for _, blob, _ in some]), strict=True):
             file = Path(folder, name)
-            if is_below(file, folder):
+            if mode == LINK:
+                yield file, os.fsdecode(data)
+            elif is_below(file, folder):
                 file.parent.mkdir(parents=True, exist_ok=True)
-                write_bytes(file, _start_of(repository, blob))
-                os.truncate(file, size)  # too large to be read, and judged as such
-        _link(links, Path(folder))
-        yield Path(folder)
+                write_bytes(file, data)
+    for blob, size, name in ((blob, size, name) for _, blob, size, name in files if size > MOST_BYTES):
+        file = Path(folder, name)
+        if is_below(file, folder):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(file, _start_of(repository, blob))
+            os.truncate(file, size)  # too large to be read, and judged as such
+    for inner, commit, name in ((repository / row[4], row[2], row[4]) for row in rows if row[1] == "commit"):
+        if (inner / ".git").exists() and is_below(inner, repository) and is_below(folder / name, folder):
+            with suppress(InputError):  # of a commit that is not there, all that lies there now is new
+                _must_be_known(inner, commit)
+                yield from _written(inner, commit, folder / name)
 
 
 def _link(links: Sequence[tuple[Path, str]], folder: Path) -> None:

@@ -601,3 +601,26 @@ def test_a_file_that_git_has_lost_is_told_by_its_name(own_machine, capsys):
     Path(f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
     code, out = run(capsys, "check", "plans", "--target", "mach", "--since", "HEAD")
     assert (code, "git has lost d.c of HEAD" in out) == (2, True), out
+
+
+def test_a_submodule_is_that_of_the_revision(own_machine, tmp_path_factory, capsys):
+    """With its files, a file of its own that changed is told alone; of a commit that is not there all is new."""
+    inner = tmp_path_factory.mktemp("inner")
+    git(inner, "init", "-q", "--template=")
+    (inner / "s.toml").write_text(PLAN, encoding="utf-8")
+    git(inner, "add", "-A")
+    git(inner, "commit", "-q", "-m", "inner")
+    git(own_machine, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "mod")
+    git(own_machine, "commit", "-q", "-m", "outer")
+    check = ("check", ".", "--since", "HEAD", "--format", "concise", "--no-cache")
+    assert run(capsys, *check) == (0, "no transfer changed since HEAD\n")
+    Path("mod/s.toml").write_text(PLAN.replace("B=4:256", "B=4:255"), encoding="utf-8")
+    code, out = run(capsys, *check)
+    assert (code, "mod/s.toml" in out, "plans/p.toml" in out) == (1, True, False), out
+    git(own_machine / "mod", "commit", "-q", "-a", "-m", "ahead")
+    git(own_machine, "add", "mod")
+    git(own_machine, "commit", "-q", "-m", "outer, too")
+    assert run(capsys, *check) == (0, "no transfer changed since HEAD\n")
+    assert run(capsys, *check[:3], "HEAD~1", *check[4:])[0] == 1
+    Path("mod/.git").unlink()
+    assert run(capsys, *check)[0] == 1
