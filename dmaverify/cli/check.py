@@ -165,7 +165,8 @@ def _since(request: CheckRequest) -> set[tuple[str, str]] | None:
         return None
     from dmaverify.jobs.revisions import changed_since
 
-    return changed_since(request.given["since"], request)
+    files = (request.settings.origin, baseline_of(request))
+    return changed_since(request.given["since"], request, [file for file in files if file])
 
 
 def finished(

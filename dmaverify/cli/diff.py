@@ -43,15 +43,8 @@ def diff(revisions: str, format_: str, no_cost: bool, **given: Any) -> None:
 def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, int]:
     """The report on a change, and the exit code. Raises InputError."""
     from dmaverify.cli.check import must_have_use, with_own_engine
-    from dmaverify.jobs.revisions import (
-        changes,
-        checked_out,
-        inside,
-        judged_in,
-        merge_base,
-        open_in_both,
-        repository_of,
-    )
+    from dmaverify.jobs.checkout import checked_out, inside, merge_base, repository_of
+    from dmaverify.jobs.revisions import asked_in, changes, judged_in, open_in_both
     from dmaverify.report.changes import changes_data, changes_github, changes_markdown, changes_text
     from dmaverify.verdict import Status
 
@@ -63,18 +56,17 @@ def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, 
         new = new[1:]
         old = merge_base(root, old, new)
     paths = [inside(root, path) for path in request.paths] or ["."]
-    asked = request.target, request.options, request.workers
     folders, then, now = [], set[str](), set[str]()
     with checked_out(root, old) as there:
         folders.append(there)
-        before = judged_in(there, paths, *asked, then)
+        before = judged_in(there, paths, *asked_in(there, root, request), then)
         if new:
             with checked_out(root, new) as here:
                 folders.append(here)
-                after = judged_in(here, paths, *asked, now)
+                after = judged_in(here, paths, *asked_in(here, root, request), now)
                 found = changes(before, after, cost)
         else:
-            after = judged_in(root, paths, *asked, now)
+            after = judged_in(root, paths, *asked_in(root, root, request), now)
             found = changes(before, after, cost)
     if nowhere := sorted(then & now):
         said = f"no transfer to compare in {', '.join(nowhere) if request.paths else 'the repository'}"

@@ -77,23 +77,26 @@ class EditorSession:
         if path is None:
             return None
         self.asked[uri] = self.asked.get(uri, 0) + 1
-        document = self.server.workspace.get_text_document(uri)
-        text = document.source.replace("\r\n", "\n").replace("\r", "\n")
-        known = self.opened.get(uri)
+        text, known = self.text(uri), self.opened.get(uri)
         others = {os.path.abspath(one.path): one.text for key, one in self.opened.items() if key != uri}
         if known is None or known.text != text or dict(known.others) != others:
             started = time.perf_counter()
             self.opened[uri] = judged(path, text, known, others)
             self.took[uri] = time.perf_counter() - started if known is not None else 0.0
-        params = types.PublishDiagnosticsParams(uri, self.diagnostics(uri), document.version)
+        params = types.PublishDiagnosticsParams(
+            uri, self.diagnostics(uri), self.server.workspace.get_text_document(uri).version
+        )
         self.server.text_document_publish_diagnostics(params)
         return self.opened[uri]
 
     def current(self, uri: str) -> Opened | None:
         """The text as it stands, judged."""
         known = self.opened.get(uri)
-        text = self.server.workspace.get_text_document(uri).source.replace("\r\n", "\n").replace("\r", "\n")
-        return known if known is not None and known.text == text else self.judge(uri)
+        return known if known is not None and known.text == self.text(uri) else self.judge(uri)
+
+    def text(self, uri: str) -> str:
+        """A document as it stands, with the line breaks that the protocol knows as `\\n`."""
+        return str(self.server.workspace.get_text_document(uri).source).replace("\r\n", "\n").replace("\r", "\n")
 
     def close(self, uri: str) -> None:
         from lsprotocol import types
@@ -111,13 +114,13 @@ class EditorSession:
         line = opened.source.line_of(offset)
         column = offset - opened.source.line_starts[line - 1]
         codec = self.server.workspace.position_codec
-        return codec.position_to_client_units(opened.text.splitlines(True), types.Position(line - 1, column))
+        return codec.position_to_client_units(_lines(opened), types.Position(line - 1, column))
 
     def offset(self, opened: Opened, position: lt.Position) -> int:
-        lines = opened.text.split("\n")
+        lines = _lines(opened)
         if position.line >= len(lines):
             return len(opened.text)
-        own = self.server.workspace.position_codec.position_from_client_units([f"{one}\n" for one in lines], position)
+        own = self.server.workspace.position_codec.position_from_client_units(lines, position)
         return min(opened.source.line_starts[own.line] + own.character, len(opened.text))
 
     def range(self, opened: Opened, span: Span) -> lt.Range:
@@ -186,6 +189,11 @@ class EditorSession:
         return types.Location(Path(os.path.abspath(there.path)).as_uri(), self.range(there, span))
 
 
+def _lines(opened: Opened) -> list[str]:
+    """Lines as the protocol counts them."""
+    return [f"{one}\n" for one in opened.text.split("\n")]
+
+
 def serve() -> LanguageServer:
     """The server, with everything that it answers."""
     from lsprotocol import types
@@ -193,7 +201,8 @@ def serve() -> LanguageServer:
 
     from dmaverify import __version__
 
-    server = LanguageServer("dmaverify", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental)
+    # Whole texts: pygls puts parts together by lines of Python, which end at a form feed or U+2028 too.
+    server = LanguageServer("dmaverify", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
     session = EditorSession(server)
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
@@ -259,8 +268,7 @@ def _answers(server: LanguageServer, session: EditorSession) -> None:
         path = session.path_of(params.text_document.uri)
         if path is None:
             return []
-        text = server.workspace.get_text_document(params.text_document.uri).source.replace("\r\n", "\n")
-        now = Opened(path, text, ())
+        now = Opened(path, session.text(params.text_document.uri), ())
         offset = session.offset(now, params.position)
         return [_item(now, session, offset, *one) for one in editor.completions(now, offset)]
 

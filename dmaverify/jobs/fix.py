@@ -215,15 +215,15 @@ def _judged(
 ) -> tuple[Any, list[Verdict]]:
     """The plan of that text with the entry `name` alone, and its verdict; None and no verdict where it has none."""
     from dmaverify.errors import Disagreement, InputErrors
+    from dmaverify.jobs.judge import options_of
     from dmaverify.jobs.verdicts import verdicts_of
     from dmaverify.plan.plan import select
     from dmaverify.plan.read import read_plan_text
-    from dmaverify.prove.move.check import Options
 
     try:
         folder = Path(source.name).parent
         plan = select(read_plan_text(text, source.name, target=target, folder=folder, partly=True), name)
-        again = verdicts_of(plan, Options(**settings))
+        again = verdicts_of(plan, options_of(settings))
     except (InputErrors, InputError, Disagreement):
         return None, []
     return plan, again

@@ -9,7 +9,7 @@ too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
@@ -101,6 +101,13 @@ def is_copy_text(path: str) -> bool:
     return path.endswith((".pto", ".mlir"))
 
 
+def options_of(settings: Mapping[str, Any]) -> Any:
+    """The `Options` of a job's settings: those that are not of a machine's own files alone."""
+    from dmaverify.prove.options import Options
+
+    return Options(**{key: value for key, value in settings.items() if key not in OF_LISTS})
+
+
 Result = tuple[list[Any], dict[str, Any]]
 """Verdicts of a file, and the questions asked, by name."""
 
@@ -112,11 +119,10 @@ def check_job(job: Job) -> Result:
     """Verdicts of one file, whatever is wrong with it, and the questions asked."""
     from dmaverify.language.files import allowing
     from dmaverify.prove.boundary import guarded
-    from dmaverify.prove.options import Options
 
     path, name, target, settings = job
     keep: dict[str, Any] = {}
-    options = Options(**{key: value for key, value in settings.items() if key not in OF_LISTS})
+    options = options_of(settings)
 
     def judge() -> list[Verdict]:
         from dmaverify.jobs.load import check, listed_verdict

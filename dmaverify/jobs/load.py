@@ -164,8 +164,8 @@ def check(
     """Verdicts of every entry of a file, in its order: transfers, accesses, programs and kernels of a plan, calls of a
     Rust kernel, functions of PTO text; a job file, list or driver of iDMA has one.
 
-    `plan` is a path, `path::name`, a Plan or the text of one. Without `options` nothing is run in numpy, which `check`
-    of the command line does with small moves: `Options(cross_check=65536)`. `keep` receives the solver's questions per
+    `plan` is a path, `path::name`, a Plan or the text of one. As the command line does, what has up to 65,536 units is
+    run in numpy beside its proof; `Options(cross_check=0)` leaves that out. `keep` receives the solver's questions per
     name. Raises InputError for what cannot be read; whatever goes wrong with one entry is told in its own verdict.
 
     >>> import dmaverify as dv
@@ -179,13 +179,13 @@ def check(
     _named(plan, name, target)
     must_be(options, (OptionsType, type(None)), "an `Options`")
     must_be(keep, (dict, type(None)), "a dict that receives questions")
+    chosen = (options or OptionsType()).running
     path, inner = ("", "") if isinstance(plan, str) and is_text(plan) else named(str(plan))
     if isinstance(plan, str | Path) and path.endswith((".pto", ".mlir")):
         judged_by("pto", target, path)
-        from dmaverify.machines.pto.check import STANDARD, check_file
+        from dmaverify.machines.pto.check import check_file
 
-        return check_file(path, name or inner or None, options or STANDARD, keep)
-    chosen = options or OptionsType()
+        return check_file(path, name or inner or None, chosen, keep)
     settings = {"readings": chosen.readings}
     listed = guarded(
         lambda: [found] if (found := listed_verdict(path, settings, target, name or inner or None)) is not None else [],
@@ -193,7 +193,7 @@ def check(
     )  # fmt: skip
     if listed:
         return listed
-    return verdicts_of(load(plan, name, target=target, symbols=True, partly=True), options, keep)
+    return verdicts_of(load(plan, name, target=target, symbols=True, partly=True), chosen, keep)
 
 
 def run_of(plan: Plan, name: str) -> tuple[Command, ...]:

@@ -43,7 +43,7 @@ def files_for(folder: Path, version: str) -> Project:
         notes.append(_add(folder / GITLAB, _GITLAB_JOB.format(version=version)))
     else:
         _want(folder / WORKFLOW, _WORKFLOW.format(version=version), texts, notes)
-    hooks = _HOOKS.format(version=version, kinds=", ".join(_kinds(found)))
+    hooks = _HOOKS.format(version=version, kinds="|".join(_kinds(found)))
     _want(folder / HOOKS, f"repos:\n{hooks}", texts, notes)
     return Project(texts, tuple(notes))
 
@@ -80,8 +80,8 @@ def _roots(found: Sequence[Path], folder: Path) -> list[str]:
 
 
 def _kinds(found: Sequence[Path]) -> list[str]:
-    """What pre-commit calls the files that a change of which asks for a check."""
-    return ["toml", *(["rust"] if any(path.suffix == ".rs" for path in found) else [])]
+    """The suffixes of files of which a change asks for a check: of what was found, and of machines."""
+    return sorted({"toml", "smt2", *(path.suffix[1:] for path in found)})
 
 
 def _settings(paths: Sequence[str]) -> str:
@@ -124,7 +124,7 @@ _HOOKS = """\
         entry: dmaverify check --format concise
         language: python
         additional_dependencies: ["dmaverify=={version}"]
-        types_or: [{kinds}]
+        files: \\.({kinds})$
         pass_filenames: false
         require_serial: true
 """

@@ -57,8 +57,8 @@ class Retold:
 
 def begin_beside(plan: Plan, options: Options) -> None:
     """Starts loading what executes, where an entry of the plan may be small enough to be run."""
-    small = any(may_run(one.transfer, options.cross_check) for one in plan.transfers)
-    if options.cross_check and (small or plan.accesses or plan.indirects or plan.programs):
+    small = any(may_run(one.transfer, options.run_units) for one in plan.transfers)
+    if options.run_units and (small or plan.accesses or plan.indirects or plan.programs):
         from dmaverify.execute.beside import Beside
 
         Beside.begin()
@@ -78,11 +78,11 @@ def retell(text: str, item: Work | Program, target: str, verdict: Verdict, optio
     alone = BY_WITNESS if _all_shown(verdict) else BY_NOTHING
     witnessed = replace(verdict, confirmed=alone) if refuted else verdict
     asks = verdict.status is Status.PROVED or (refuted and options.repair)
-    if not asks or not may_run(item, options.cross_check):
+    if not asks or not may_run(item, options.run_units):
         return witnessed
     from dmaverify.execute.beside import asked_beside
 
-    told = asked_beside(Retold(text, name, target, dict(options.readings), options.cross_check))
+    told = asked_beside(Retold(text, name, target, dict(options.readings), options.run_units))
     if told and not refuted:
         raise Disagreement(f"`{name}` is proved, but in a run of its text {min(told)}")
     if refuted and told is not None and not told:

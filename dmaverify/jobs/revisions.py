@@ -13,20 +13,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, Span
+from dmaverify.jobs.checkout import checked_out, git, inside, repository_of
 from dmaverify.jobs.judge import Job, listened_job, plan_files, run_jobs
 from dmaverify.jobs.walk import SUFFIXES
 from dmaverify.language.asked import FILE, TEXT, AskedLog
-from dmaverify.language.files import MOST_BYTES, is_below, is_inside, write_bytes
 from dmaverify.machines.idma.built import SUFFIXES as ENGINES
+from dmaverify.machines.idma.built import is_built
 from dmaverify.machines.idma.check import SUFFIXES as LISTS
+from dmaverify.targets.target import available_targets
 from dmaverify.values import dataclass, fields, is_dataclass, replace
 from dmaverify.verdict import Status, Verdict
 
@@ -34,8 +34,6 @@ KEPT = (*SUFFIXES, *LISTS, *ENGINES, ".smt2", ".gitignore")
 """What is judged, what describes machines and engines, and what says which files are not meant."""
 TOLD = "text: "
 OPEN = (Status.UNKNOWN, Status.ERROR)
-MOST_AT_ONCE = 500  # files that git is asked for at once
-LINK = "120000"  # git's mode of a symbolic link
 MOST_COSTED = 24
 """Changed moves whose best cost is looked for on both sides."""
 
@@ -85,108 +83,6 @@ class TransferChange:
         """Whether a reviewer should stop here: `check` does not pass it now, and has an answer."""
         now = None if self.after is None else self.after.verdict
         return now is not None and now.status is not Status.UNKNOWN and not now.as_expected
-
-
-def repository_of(path: Path) -> Path:
-    """The folder of the git repository around a path. Raises InputError outside of one."""
-    start = path if path.is_dir() else path.parent
-    try:
-        return Path(_git(start, "rev-parse", "--show-toplevel").decode().strip())
-    except InputError as error:
-        if "not a git repository" not in error.message:
-            raise
-        raise InputError(f"{path} lies in no git repository", None, "revisions are compared within one") from None
-
-
-def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
-    try:
-        words = ["git", "-C", str(folder), *arguments]
-        plain = {**os.environ, "LC_ALL": "C"}  # its messages are read
-        done = subprocess.run(words, input=given, capture_output=True, check=False, env=plain)
-    except OSError as error:
-        raise InputError("git cannot be started", None, str(error)) from None
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        last = said[-1] if said else "failed"
-        raise InputError(f"git {arguments[0]}: {last}", None, "see that git works in this folder")
-    return done.stdout
-
-
-def merge_base(repository: Path, one: str, other: str) -> str:
-    """The revision at which two of them parted. Raises InputError."""
-    for revision in (one, other):
-        _must_be_known(repository, revision)
-    return _git(repository, "merge-base", one, other).decode().strip()
-
-
-def _must_be_known(repository: Path, revision: str) -> None:
-    try:
-        _git(repository, "rev-parse", "--verify", f"{revision}^{{commit}}")
-    except InputError:
-        hint = "name a commit, branch or tag; a shallow clone lacks the older ones (git fetch --unshallow)"
-        raise InputError(f"git knows no revision `{revision}` here", None, hint) from None
-
-
-@contextmanager
-def checked_out(repository: Path, revision: str) -> Iterator[Path]:
-    """A folder with the plans and kernels of a revision, for as long as it is needed."""
-    _must_be_known(repository, revision)
-    told = os.fsdecode(_git(repository, "ls-tree", "-r", "-l", "-z", revision)).split("\0")
-    rows = [(*said.split(), name) for said, _, name in (row.partition("\t") for row in told) if said]
-    files = [(mode, blob, int(size), name) for mode, kind, blob, size, name in rows if kind == "blob"]
-    kept = [(mode, blob, name) for mode, blob, size, name in files if size <= MOST_BYTES]
-    with tempfile.TemporaryDirectory(prefix="dmaverify-") as folder:
-        Path(folder, ".git").mkdir()  # where the project ends, for machines and .gitignore
-        links: list[tuple[Path, str]] = []
-        for at in range(0, len(kept), MOST_AT_ONCE):
-            some = kept[at : at + MOST_AT_ONCE]
-            for (mode, _, name), data in zip(some, _blobs(repository, [blob for _, blob, _ in some]), strict=True):
-                file = Path(folder, name)
-                if mode == LINK:
-                    links.append((file, os.fsdecode(data)))
-                elif is_below(file, folder):
-                    file.parent.mkdir(parents=True, exist_ok=True)
-                    write_bytes(file, data)
-        for blob, size, name in ((blob, size, name) for _, blob, size, name in files if size > MOST_BYTES):
-            file = Path(folder, name)
-            if is_below(file, folder):
-                file.parent.mkdir(parents=True, exist_ok=True)
-                write_bytes(file, _start_of(repository, blob))
-                os.truncate(file, size)  # too large to be read, and judged as such
-        _link(links, Path(folder))
-        yield Path(folder)
-
-
-def _link(links: Sequence[tuple[Path, str]], folder: Path) -> None:
-    """Makes the links of a revision, behind its files; none is left that leads out of the folder."""
-    for file, target in links:
-        if is_below(file, folder) and not os.path.lexists(file):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.symlink_to(target)
-    for file, _ in links:
-        if file.is_symlink() and not is_inside(file, folder):
-            file.unlink()
-
-
-def _blobs(repository: Path, names: Sequence[str]) -> Iterator[bytes]:
-    """The contents of files as git keeps them: no attribute of the repository leaves one out."""
-    data = _git(repository, "cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode())
-    start = 0
-    for _ in names:
-        begin = data.index(b"\n", start) + 1
-        start = begin + int(data[start:begin].split()[2])
-        yield data[begin:start]
-        start += 1
-
-
-def _start_of(repository: Path, blob: str) -> bytes:
-    """What a large file begins with, by which it is known for a plan or a kernel."""
-    command = ["git", "-C", str(repository), "cat-file", "blob", blob]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as told:
-        assert told.stdout is not None
-        start = told.stdout.read(MOST_BYTES)
-        told.kill()
-    return start
 
 
 def judged_in(
@@ -361,30 +257,46 @@ def _cycles(one: JudgedTransfer) -> float:
     return found.cycles if found.found else 0.0
 
 
-def inside(root: Path, path: str) -> str:
-    """A path, with the name behind it, from the repository's folder. Raises InputError for one outside."""
-    file, name = (path, None) if os.path.isdir(path) else plan_files([path])[0]
-    try:
-        at = Path(file).resolve().relative_to(root.resolve()).as_posix()
-    except ValueError:
-        said = f"{file} lies outside of the repository {root}"
-        raise InputError(said, None, "name paths of one repository") from None
-    return at if name is None else f"{at}::{name}"
+def asked_in(folder: Path, repository: Path, request: Any) -> tuple[str | None, dict[str, Any], int]:
+    """How a folder with files of a repository is judged: the machine, the options and the workers of a request. A
+    machine, or an engine of a file, that lies in the repository is that of the folder.
+    """
+
+    def moved(word: str) -> str:
+        path, mark, name = word.partition("::")
+        at = _within(repository, path)
+        return word if at is None else f"{folder / at}{mark}{name}"
+
+    target, options = request.target, dict(request.options)
+    if target is not None and target not in available_targets():
+        target = moved(target)
+    if options.get("engine"):
+        options["engine"] = tuple(moved(word) if is_built(word) else word for word in options["engine"])
+    return target, options, request.workers
 
 
-def changed_since(revision: str, request: Any) -> set[tuple[str, str]]:
-    """(file, name) of the transfers of the working tree that were others at a revision. Raises InputError."""
+def _within(repository: Path, path: str) -> str | None:
+    """A path from the repository's folder; None for one that lies elsewhere."""
+    home = repository.resolve()
+    whole = (Path(os.path.abspath(path)), Path(os.path.realpath(path)))
+    return next((one.relative_to(home).as_posix() for one in whole if one.is_relative_to(home)), None)
+
+
+def changed_since(revision: str, request: Any, deciding: Sequence[str] = ()) -> set[tuple[str, str]]:
+    """(file, name) of the transfers of the working tree that were others at a revision; all, where settings or other
+    `deciding` files changed. Raises InputError.
+    """
     root = repository_of(Path(request.paths[0].partition("::")[0]))
     paths = [inside(root, path) for path in request.paths]
-    asked = request.target, request.options, request.workers
     with checked_out(root, revision) as there:
-        before = judged_in(there, paths, *asked, set())
+        before = judged_in(there, paths, *asked_in(there, root, request), set())
     absent = set[str]()
-    after = judged_in(root, paths, *asked, absent)
+    after = judged_in(root, paths, *asked_in(root, root, request), absent)
     if absent:
         raise InputError(f"no transfer to check in {', '.join(sorted(absent))}", None, "name what `check` judges")
     settings = [f":(glob)**/{name}" for name in ("dmaverify.toml", "pyproject.toml", "Cargo.toml")]
-    if _git(root, "diff", "--name-only", revision, "--", *settings) or _git(
+    settings += [f":(literal){at}" for file in deciding if (at := _within(root, file)) is not None]
+    if git(root, "diff", "--name-only", revision, "--", *settings) or git(
         root, "ls-files", "-o", "--exclude-standard", "--", *settings
     ):
         keys = list(after)  # other settings may judge all otherwise

@@ -11,17 +11,19 @@ from collections.abc import Mapping
 from dmaverify.errors import InputError
 from dmaverify.prove.limits import MEMORY, QUESTIONS, TIMEOUT, Limits
 from dmaverify.prove.smt import RLIMIT
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 
+RUN_UNITS = 1 << 16
 _KINDS = {
-    "readings": (Mapping,), "rlimit": (int,), "cross_check": (int,), "repair": (bool,), "prove": (str,),
+    "readings": (Mapping,), "rlimit": (int,), "cross_check": (int, type(None)), "repair": (bool,), "prove": (str,),
     "timeout": (int, float, type(None)), "memory": (int, type(None)), "allow": (tuple, list),
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to judge. `cross_check`: moves up to this many units are executed by numpy as well (0: none).
+    """How to judge. `cross_check`: entries up to this many units are run in numpy as well, and contradict a wrong proof
+    (0: none; None: as `check` does, RUN_UNITS, where a file is checked, and none where a part of it is judged).
 
     `prove`: `fast` decides on normal forms; `full` asks every claim of what they prove once more, from definitions.
     One verdict may take `timeout` seconds and `memory` bytes more than there were before (None: any), and of the solver
@@ -30,7 +32,7 @@ class Options:
 
     readings: Mapping[str, str] = field(default_factory=dict)
     rlimit: int = RLIMIT
-    cross_check: int = 0
+    cross_check: int | None = None
     repair: bool = True
     prove: str = "fast"
     timeout: float | None = TIMEOUT
@@ -43,6 +45,16 @@ class Options:
             if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
                 hint = f"write one of {', '.join(kind.__name__ for kind in kinds)}"
                 raise InputError(f"`{name}` of Options is of type {type(value).__name__}", None, hint)
+
+    @property
+    def run_units(self) -> int:
+        """Up to how many units an entry is run, too."""
+        return self.cross_check or 0
+
+    @property
+    def running(self) -> Options:
+        """These, with runs of what is small where nothing else is said of them."""
+        return self if self.cross_check is not None else replace(self, cross_check=RUN_UNITS)
 
     @property
     def full(self) -> bool:

@@ -12,6 +12,7 @@ pyproject.toml.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -149,29 +150,16 @@ def _mapping(text: str | Expr, axes: Mapping[str, int]) -> Expr:
     return expr
 
 
-def _read(plan: str | Path, name: str | None, target: str | None) -> Plan:
+def _read(plan: str | Path, name: str | None, target: str | None, *, partly: bool = False) -> Plan:
     __tracebackhide__ = True
-    from dmaverify.errors import InputError, InputErrors
-    from dmaverify.language.files import is_text, named
-    from dmaverify.plan.plan import select
-    from dmaverify.plan.read import read_plan, read_plan_text
+    from dmaverify.errors import InputError, errors_of
+    from dmaverify.jobs.load import load
     from dmaverify.report.text import render_error
 
-    text = str(plan)
-    path, inner = named(text)
     try:
-        if is_text(text):
-            return select(read_plan_text(text, target=target), name)
-        if path.endswith(".rs"):
-            from dmaverify.machines.rngd.rust.plans import read_kernel_plan, select_kernel
-
-            kernel = read_kernel_plan(path, target=target)
-            return select_kernel(kernel, chosen) if (chosen := name or inner) else kernel
-        return select(read_plan(path, target=target), name or inner or None)
-    except InputErrors as found:
-        raise PlanFailed("\n\n".join(render_error(error) for error in found.errors)) from None
+        return load(plan, name, target=target, symbols=True, partly=partly)
     except InputError as error:
-        raise PlanFailed(render_error(error)) from None
+        raise PlanFailed("\n\n".join(render_error(one) for one in errors_of(error))) from None
 
 
 def _judged(plan: str | Path, name: str | None, target: str | None) -> list[Verdict]:
@@ -205,6 +193,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("dmaverify_files", "patterns of plan files to collect", type="args", default=list(PATTERNS))
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    target = config.getoption("--dmaverify-target")
+    if target is None:
+        return
+    from dmaverify.errors import InputError
+    from dmaverify.targets.target import load_target
+
+    try:
+        load_target(target)
+    except InputError as error:
+        raise pytest.UsageError(f"--dmaverify-target: {error.message}; {error.hint}") from None
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if any(file_path.match(pattern) for pattern in parent.config.getini("dmaverify_files")):
         return PlanFile.from_parent(parent, path=file_path)
@@ -228,15 +229,31 @@ def pytest_runtest_makereport(
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    file = session.config.getoption("--dmaverify-playback")
+    config = session.config
+    file = config.getoption("--dmaverify-playback")
     if file is None:
+        return
+    seen = {(verdict.path, verdict.name): verdict for verdict in config.stash.get(_REFUTED, [])}
+    kept = [verdict for (path, _), verdict in seen.items() if path and not path.startswith("<")]
+    sent = getattr(config, "workeroutput", None)  # of a process of pytest-xdist, whose session another one ends
+    if sent is not None:
+        from dmaverify.jobs.record import record_of
+
+        sent[SECTION] = json.dumps(record_of(kept))
         return
     from dmaverify.language.files import write_text
     from dmaverify.testing.playback import playback_text
 
-    seen = {(verdict.path, verdict.name): verdict for verdict in session.config.stash.get(_REFUTED, [])}
-    kept = [verdict for (path, _), verdict in seen.items() if path and not path.startswith("<")]
     write_text(file, playback_text(kept))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """What a process of pytest-xdist found refuted."""
+    if (told := getattr(node, "workeroutput", {}).get(SECTION)) is not None:
+        from dmaverify.jobs.record import verdicts_of
+
+        node.config.stash.setdefault(_REFUTED, []).extend(verdicts_of(json.loads(told)))
 
 
 class PlanFile(pytest.File):
@@ -247,20 +264,20 @@ class PlanFile(pytest.File):
             yield FileItem.from_parent(self, name=self.path.stem)
             return
         try:
-            plan = _read(self.path, None, self.config.getoption("--dmaverify-target"))
+            plan = _read(self.path, None, self.config.getoption("--dmaverify-target"), partly=True)
         except PlanFailed as error:
             raise self.CollectError(str(error)) from None
         if plan.is_kernel:
             yield from self._kernel(plan)
             return
-        for one in plan.entries:
+        for one in (*plan.entries, *plan.unread):  # what cannot be read is a test that fails
             yield PlanItem.from_parent(self, name=one.name, plan=plan, line=one.line)
 
     def _kernel(self, plan: Any) -> Iterable[pytest.Item]:
         """One test for each call of a transfer; all of them are judged when the first one runs."""
-        from dmaverify.jobs.verdicts import verdicts_of
+        from dmaverify.jobs.load import check
 
-        judged = cache(lambda: {(verdict.name, verdict.line): verdict for verdict in verdicts_of(plan)})
+        judged = cache(lambda: {(verdict.name, verdict.line): verdict for verdict in check(plan)})
         for one in plan.sites:
             name = one.names[0] if one.names else f"{one.site.function or 'file'}-{one.site.let or one.site.method}"
             yield KernelItem.from_parent(self, name=name, line=one.site.span.line, judged=judged)
@@ -298,10 +315,9 @@ class PlanItem(JudgedItem):
         self.line = line
 
     def verdicts(self) -> Sequence[Verdict]:
-        from dmaverify.jobs.verdicts import verdicts_of
-        from dmaverify.plan.plan import select
+        from dmaverify.jobs.load import check
 
-        return verdicts_of(select(self.plan, self.name))
+        return check(self.plan, self.name)
 
 
 class FileItem(JudgedItem):

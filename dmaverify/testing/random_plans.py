@@ -13,6 +13,7 @@ format.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from dmaverify.language.expr import Symbol, pair
 from dmaverify.lower.derive import derive
@@ -31,6 +32,7 @@ from dmaverify.verdict import Status
 
 ROW_BYTES = 256
 MOST_DRAWN = 40
+MOST_TRIED = 12  # moves whose stream has no commands
 
 # ---------------------------------------------------------------- plans
 
@@ -111,12 +113,28 @@ def seeded_plan(seed: int | str, target: Target, *, valid: bool | None = None, t
 
 
 def valid_move(draw: Draw, target: Target, tiers: Sequence[str] = ()) -> DrawnMove:
-    """A move whose stream has commands that keep the promise."""
-    for _ in range(12):
+    """A move that the machine has a route for, whose stream has commands that keep the promise."""
+    names = list(tiers) or list(target.tiers)
+    every = list(product(names, names))
+    joined = [pair for pair in every if _is_joined(target, *pair)] or every
+    left = MOST_TRIED
+    for _ in range(MOST_DRAWN):
         found = move(draw, target, valid=True, tiers=tiers)
-        if derived(found, target) is not None:
-            return found
-    return smallest_move(draw, target, list(tiers) or list(target.tiers))
+        if (found.source.tier, found.dest.tier) in joined:
+            if derived(found, target) is not None:
+                return found
+            left -= 1
+        if not left:
+            break
+    small = smallest_move(draw, target, names)
+    source, dest = (small.source.tier, small.dest.tier) if joined == every else draw.choice(joined)
+    return replace(small, source=replace(small.source, tier=source), dest=replace(small.dest, tier=dest))
+
+
+def _is_joined(target: Target, source: str, dest: str) -> bool:
+    """Whether a route joins two tiers, that are not two names of one memory: tensors there may share bytes."""
+    routed = not target.routes or (source, dest) in target.routes
+    return routed and (source == dest or target.memory_of(source) != target.memory_of(dest))
 
 
 def derived(found: DrawnMove, target: Target) -> tuple[Command, ...] | None:

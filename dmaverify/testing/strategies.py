@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from hypothesis import reject
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -137,8 +138,15 @@ def plans(
     """
     machine = _target(target)
     if legal:
-        return drawn(lambda draw: plan_room.legal_plan(draw, machine, broken=valid is False, tiers=tiers))
+        return drawn(lambda draw: _legal(draw, machine, valid is False, tiers))
     return drawn(lambda draw: plan_room.plan(draw, machine, valid=valid, tiers=tiers))
+
+
+def _legal(draw: Draw, target: Target, broken: bool, tiers: Sequence[str]) -> DrawnPlan:
+    try:
+        return plan_room.legal_plan(draw, target, broken=broken, tiers=tiers)
+    except LookupError:  # of these choices; Hypothesis tries others, and says where it finds none
+        reject()
 
 
 def written_plans(kind: str = "", fault: str | None = None) -> SearchStrategy[WrittenPlan]:

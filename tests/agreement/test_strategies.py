@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, find, given, settings
+from hypothesis.errors import NoSuchExample, Unsatisfiable
 from lab.draws import counted, rest
 
 from dmaverify.api import check
@@ -128,6 +129,24 @@ def test_a_target_under_which_nothing_is_legal_is_told_so(monkeypatch: pytest.Mo
     monkeypatch.setattr("dmaverify.testing.random_plans._status", lambda plan, target: Status.REFUTED)
     with pytest.raises(LookupError, match="none of 40 plans is legal for rngd: other tiers"):
         legal_plan(Seeded(0), RNGD)
+
+
+@pytest.mark.parametrize("machine", ["pto", "idma"])
+def test_valid_plans_move_where_the_machine_has_a_route_and_from_one_memory_to_another(machine: str) -> None:
+    target = load_target(machine)
+    for seed in range(12):
+        (verdict,) = check(seeded_plan(f"routes {seed}", target, valid=True).text(target))
+        assert [f.rule for f in verdict.errors if f.rule.startswith("core/")] == []
+    tiers = list(target.tiers)[:1]  # of which no two are joined, where it has no route onto itself
+    assert {seeded_plan(0, target, valid=True, tiers=tiers).transfer.dest.tier} == set(tiers)
+
+
+def test_choices_without_a_legal_plan_are_passed_over_in_hypothesis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmaverify.testing.random_plans._status", lambda plan, target: Status.REFUTED)
+    monkeypatch.setattr("dmaverify.testing.random_plans.MOST_DRAWN", 1)
+    few = settings(max_examples=1, database=None, suppress_health_check=list(HealthCheck))
+    with pytest.raises((NoSuchExample, Unsatisfiable)):
+        find(plans(RNGD, legal=True), lambda plan: True, settings=few)
 
 
 @given(faults(LAB))

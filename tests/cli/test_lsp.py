@@ -74,6 +74,9 @@ def talk(tmp_path: Path) -> Callable[[Callable[[Editor], Awaitable[Any]]], Any]:
             )
             assert made.server_info is not None
             assert made.server_info.name == "dmaverify"
+            sync = made.capabilities.text_document_sync
+            assert isinstance(sync, lt.TextDocumentSyncOptions)
+            assert sync.change is lt.TextDocumentSyncKind.Full  # of parts pygls makes another text
             client.initialized(lt.InitializedParams())
             try:
                 return await talking(editor)
@@ -302,3 +305,26 @@ def test_one_editor_talks_about_all_kinds_of_files(talk: Any) -> None:
             await editor.client.text_document_completion_async(lt.CompletionParams(whole, where))
 
     talk(talking)
+
+
+@pytest.mark.parametrize("odd", ["\u2028", "\x0c", "\x85", "\x1c", "\x0b", "\u2029"])
+def test_lines_end_where_the_protocol_says_and_nowhere_else(odd: str, talk: Any) -> None:
+    """Python ends lines in more places: a text that changes below such a character would be another one."""
+    head = "// a page \U0001f680x\n"
+
+    async def talking(editor: Editor) -> list[list[tuple[str, lt.Range]]]:
+        seen = []
+        for name, mark in (("odd.c", odd), ("plain.c", " "), ("mac.c", "\r")):
+            text = head.replace("page ", f"page {mark}// ") + "void f(void) { snrt_dma_start_1d(0x1000, 0x2000, 0); }\n"
+            editor.open(name, text.replace("0x1000", "0x3000"))
+            await editor.diagnostics(name, 1)
+            editor.change(name, text)
+            seen.append([(one.message, one.range) for one in await editor.diagnostics(name, 2)])
+        return seen
+
+    found, plain, mac = talk(talking)
+    assert plain
+    assert found == plain
+    assert [(said, where.start.line - 1, where.start.character) for said, where in mac] == [
+        (said, where.start.line, where.start.character) for said, where in plain
+    ]

@@ -424,7 +424,7 @@ def test_functions_of_one_name_in_two_modules_are_compared_each_with_its_own(wor
 
 def test_links_of_a_revision_lead_nowhere_out_of_it(workspace, tmp_path, capsys):
     """Alone, or by way of another link that is made later."""
-    from dmaverify.jobs.revisions import checked_out
+    from dmaverify.jobs.checkout import checked_out
 
     Path("a/b").mkdir(parents=True)
     Path("q").mkdir()
@@ -440,12 +440,12 @@ def test_links_of_a_revision_lead_nowhere_out_of_it(workspace, tmp_path, capsys)
 
 
 def test_more_files_than_git_is_asked_for_at_once_are_all_of_the_revision(workspace, tmp_path, monkeypatch):
-    from dmaverify.jobs import revisions
+    from dmaverify.jobs import checkout
 
     workspace("one", {f"f{number}": str(number) for number in range(7)})
     for most in (1, 3, 7, 9, 10):
-        monkeypatch.setattr(revisions, "MOST_AT_ONCE", most)
-        with revisions.checked_out(tmp_path, "one") as folder:
+        monkeypatch.setattr(checkout, "MOST_AT_ONCE", most)
+        with checkout.checked_out(tmp_path, "one") as folder:
             assert [(folder / f"f{number}").read_text(encoding="utf-8") for number in range(7)] == list("0123456")
 
 
@@ -533,3 +533,101 @@ def test_revisions_outside_of_a_repository_are_told_so(tmp_path, monkeypatch, ca
             2,
             "error: plan.toml lies in no git repository\n  = help: revisions are compared within one\n",
         )
+
+
+@pytest.fixture
+def own_machine(tmp_path, monkeypatch):
+    """A committed plan of a machine, and an engine, that lie beside it; what is written below is not committed."""
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q", "--template=")
+    shim = Path(__file__).parents[2] / "examples" / "machines"
+    shutil.copytree(shim / "shim", "mach")
+    plan = (shim / "shim.toml").read_text(encoding="utf-8")
+    Path("plans").mkdir()
+    Path("plans/p.toml").write_text(plan.replace('"./shim"', '"toy"'), encoding="utf-8")
+    Path("d.c").write_text("void f(void) { snrt_dma_start_1d(0x1000, 0x20000, 64); }\n", encoding="utf-8")
+    Path("jobs.json").write_text(json.dumps(ENGINE), encoding="utf-8")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    return tmp_path
+
+
+ENGINE = {"mine": {"jobs": {}, "proc_id": "rw_axi", "params": {"AddrWidth": 32, "DataWidth": 64}}}
+
+
+@pytest.mark.parametrize("words", [("--target", "mach"), ("--target", "./plans/../mach"), ()])
+def test_a_machine_of_an_option_is_that_of_the_revision(words, own_machine, capsys):
+    if not words:
+        Path("dmaverify.toml").write_text('target = "mach"\n', encoding="utf-8")
+        git(own_machine, "add", "-A")
+        git(own_machine, "commit", "-q", "-m", "settings")
+    assert run(capsys, "diff", "HEAD", "plans", *words) == (0, "no transfer changed\n")
+    assert run(capsys, "check", "plans", "--since", "HEAD", *words) == (0, "no transfer changed since HEAD\n")
+    machine = Path("mach/target.toml").read_text(encoding="utf-8")
+    head, mark, tail = machine.partition("[limit.d1_max]")
+    Path("mach/target.toml").write_text(head + mark + tail.replace("1023", "32", 1), encoding="utf-8")
+    code, out = run(capsys, "diff", "HEAD", "plans", *words)
+    assert (code, "now refuted      plans/p.toml::transpose" in out or "no longer" in out) == (1, True), out
+    assert "p.toml::blocks" not in out
+    code, out = run(capsys, "check", "plans", "--since", "HEAD", "--format", "concise", *words)
+    assert (code, "shim/size-1" in out) == (1, True), out
+
+
+def test_an_engine_of_an_option_is_that_of_the_revision(own_machine, capsys):
+    words = ("d.c", "--engine", "jobs.json::mine")
+    assert run(capsys, "diff", "HEAD", *words) == (0, "no transfer changed\n")
+    changed = {"mine": {**ENGINE["mine"], "params": {"AddrWidth": 16, "DataWidth": 64}}}
+    Path("jobs.json").write_text(json.dumps(changed), encoding="utf-8")
+    assert run(capsys, "check", *words, "--no-cache")[0] == 1
+    assert run(capsys, "diff", "HEAD", *words)[0] == 1
+    assert run(capsys, "check", *words, "--since", "HEAD")[0] == 1
+
+
+@pytest.mark.parametrize("words", [("--config", "ci/strict.toml"), ("--baseline", "ci/known.json")])
+def test_check_since_judges_all_where_a_file_that_decides_changed(words, own_machine, capsys):
+    check = ("check", "plans", "--target", "mach", "--format", "concise", *words)
+    Path("ci").mkdir()
+    Path("ci/strict.toml").write_text("", encoding="utf-8")
+    Path("ci/known.json").write_text('{"baseline": 1, "findings": []}', encoding="utf-8")
+    git(own_machine, "add", "-A")
+    git(own_machine, "commit", "-q", "-m", "decides")
+    assert run(capsys, *check, "--since", "HEAD") == (0, "no transfer changed since HEAD\n")
+    Path("ci/strict.toml").write_text('[reading]\n"core/consumes" = "strict"\n', encoding="utf-8")
+    Path("ci/known.json").write_text('{"baseline": 1, "findings":  []}', encoding="utf-8")
+    assert run(capsys, *check, "--since", "HEAD") == run(capsys, *check)
+
+
+@pytest.mark.parametrize("given", [".git", "{}/.git"])
+def test_the_repository_is_that_of_the_path_in_a_hook_of_git_too(given, own_machine, monkeypatch, capsys):
+    monkeypatch.setenv("GIT_DIR", given.format(own_machine))
+    assert run(capsys, "check", "plans/p.toml", "--target", "mach", "--since", "HEAD")[1].startswith("no transfer")
+
+
+def test_a_file_that_git_has_lost_is_told_by_its_name(own_machine, capsys):
+    blob = subprocess.run(["git", "rev-parse", "HEAD:d.c"], check=True, capture_output=True, text=True).stdout.strip()
+    Path(f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
+    code, out = run(capsys, "check", "plans", "--target", "mach", "--since", "HEAD")
+    assert (code, "git has lost d.c of HEAD" in out) == (2, True), out
+
+
+def test_a_submodule_is_that_of_the_revision(own_machine, tmp_path_factory, capsys):
+    """With its files, a file of its own that changed is told alone; of a commit that is not there all is new."""
+    inner = tmp_path_factory.mktemp("inner")
+    git(inner, "init", "-q", "--template=")
+    (inner / "s.toml").write_text(PLAN, encoding="utf-8")
+    git(inner, "add", "-A")
+    git(inner, "commit", "-q", "-m", "inner")
+    git(own_machine, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "mod")
+    git(own_machine, "commit", "-q", "-m", "outer")
+    check = ("check", ".", "--since", "HEAD", "--format", "concise", "--no-cache")
+    assert run(capsys, *check) == (0, "no transfer changed since HEAD\n")
+    Path("mod/s.toml").write_text(PLAN.replace("B=4:256", "B=4:255"), encoding="utf-8")
+    code, out = run(capsys, *check)
+    assert (code, "mod/s.toml" in out, "plans/p.toml" in out) == (1, True, False), out
+    git(own_machine / "mod", "commit", "-q", "-a", "-m", "ahead")
+    git(own_machine, "add", "mod")
+    git(own_machine, "commit", "-q", "-m", "outer, too")
+    assert run(capsys, *check) == (0, "no transfer changed since HEAD\n")
+    assert run(capsys, *check[:3], "HEAD~1", *check[4:])[0] == 1
+    Path("mod/.git").unlink()
+    assert run(capsys, *check)[0] == 1

@@ -1,5 +1,6 @@
 """A user without the repository begins: a first plan of each kind is proved, `init` writes what is then used."""
 
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -76,7 +77,16 @@ def test_init_writes_settings_a_workflow_and_a_hook_that_are_used(tmp_path: Path
     workflow = yaml.safe_load((tmp_path / ".github/workflows/dmaverify.yml").read_text(encoding="utf-8"))
     assert workflow["jobs"]["check"]["steps"][-1]["run"].startswith("dmaverify check")
     hooks = yaml.safe_load((tmp_path / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
-    assert hooks["repos"][0]["hooks"][0]["types_or"] == ["toml", "rust"]
+    assert hooks["repos"][0]["hooks"][0]["files"] == r"\.(rs|smt2|toml)$"
+
+
+def test_init_writes_a_hook_for_every_kind_of_file_that_was_found(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q"], check=True)
+    Path("kernels").mkdir()
+    shutil.copy(ROOT / "examples" / "pto" / "one-buffer.mlir", "kernels/k.mlir")
+    assert cli.invoke(["init"]) == 0
+    hooks = yaml.safe_load((tmp_path / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert hooks["repos"][0]["hooks"][0]["files"] == r"\.(mlir|smt2|toml)$"
 
 
 def test_init_leaves_what_is_there_and_says_what_to_add(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

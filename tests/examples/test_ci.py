@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from dmaverify.cli.app import invoke
+from dmaverify.jobs.walk import SUFFIXES
 
 ROOT = Path(__file__).resolve().parents[2]
 CI = ROOT / "examples" / "ci"
@@ -130,6 +131,23 @@ def test_the_action_passes_what_is_right_and_takes_options_and_settings(reposito
     break_a_stride(repository)
     assert action_check(repository, path, args="--exit-zero --no-cache")[0].returncode == 0
     assert action_check(repository, path, paths="nowhere")[1]["exit-code"] == "2"
+
+
+def test_the_action_takes_paths_and_options_on_several_lines(repository, path):
+    """A block of YAML: nothing below its first line is passed over."""
+    (repository / "first").mkdir()
+    shutil.copy(repository / "plans" / "activations.dma.toml", repository / "first" / "a.toml")
+    break_a_stride(repository)
+    assert action_check(repository, path, paths="first\n")[0].returncode == 0
+    assert action_check(repository, path, paths="first\nplans\n")[0].returncode == 1
+    assert action_check(repository, path, paths="first\nplans\n", args="--no-cache\n--exit-zero")[0].returncode == 0
+
+
+def test_the_hook_runs_for_every_kind_of_file_that_a_folder_is_searched_for():
+    check, fix = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert all(re.search(check["files"], f"a/b{suffix}") for suffix in (*SUFFIXES, ".smt2"))
+    assert not {"types", "types_or"} & check.keys()
+    assert fix["types"] == ["toml"]
 
 
 def test_the_action_interpolates_nothing_into_its_scripts_and_declares_what_it_reads():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -186,3 +187,48 @@ def test_numbers_of_options_may_be_hexadecimal() -> None:
     setup = setup_of(load_target("idma"), given)
     assert setup.region is not None
     assert (setup.region.width, setup.region.end) == (1024, 65536)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["slow.json::one"], "--engine slow.json::one: data_width is 7"),
+        (["axi.yml"], "--engine axi.yml: page_bytes is 1"),
+        (["cheshire", "front_end=reg64-2d"], "--engine cheshire front_end=reg64-2d: no front-end `reg64-2d`"),
+    ],
+)
+def test_an_engine_that_there_is_not_is_told_by_the_words_that_mean_it(
+    words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    one = {"one": {"proc_id": "rw_axi", "jobs": {}, "params": {"DataWidth": 7}}}
+    Path("slow.json").write_text(json.dumps(one), encoding="utf-8")
+    Path("axi.yml").write_text(AXI.format(page=1, beats=16), encoding="utf-8")
+    for name, text in (("a.txt", JOB.format(length=64, src=0, p=0, dims="")), ("a.c", "void f(void) {}\n")):
+        Path(name).write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=re.escape(says)):
+            verdict_of_file(name, engine=words, dims=0 if name == "a.txt" else None)
+
+
+LAUNCH = """#include <stdint.h>
+#define R(o) (*(volatile uint32_t *)(0x30000000 + (o)))
+void f(void) {
+  R(0xd0) = 0x2000; R(0xd4) = 0x1000; R(0xd8) = 0; R(0x00) = 0; (void)R(0x44);
+  snrt_dma_start_1d((void *)0x3000, (void *)0x4000, 64);
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["reg32_3d", "reg_32_3d", "reg32_rt_3d"])
+def test_a_front_end_by_any_of_its_names_launches(name: str, tmp_path: Path) -> None:
+    (tmp_path / "d.c").write_text(LAUNCH, encoding="utf-8")
+    found = verdict_of_file(str(tmp_path / "d.c"), engine=[f"front_end={name}"])
+    assert found is not None
+    assert [one.rule for one in found.findings] == ["idma/zero-length"]
+
+
+@pytest.mark.parametrize("name", ["reg32-3d", "reg32_5d", "job", "none"])
+def test_a_front_end_that_there_is_not_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "d.c").write_text(LAUNCH, encoding="utf-8")
+    with pytest.raises(InputError, match=f"no front-end `{name}`"):
+        verdict_of_file(str(tmp_path / "d.c"), engine=[f"front_end={name}"])

@@ -1,5 +1,6 @@
 """What a dump shows and how its ports are named: undefined handshakes, times, resets, prefixes."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -225,3 +226,31 @@ def test_ports_of_the_engine_that_no_transfer_uses_are_named(tmp_path: Path) -> 
     for variant, says in (("rw_axi", []), ("rw_axi_rw_obi", ["(obi read, obi write)"])):
         found = traced([str(tmp_path / "a.txt")], file, [variant], 0)
         assert [one[-len("(obi read, obi write)") :] for one in found.assumptions if "not looked at" in one] == says
+
+
+@pytest.mark.parametrize("channel", HAS)
+def test_what_a_channel_still_shows_at_the_end_is_more_than_was_asked_for(tmp_path: Path, channel: str) -> None:
+    def seen(**last: int) -> str:
+        file = Path(waved(tmp_path / "t.vcd", (*RIGHT, {channel: last})))
+        file.write_text(file.read_text().rpartition("#70\n")[0])  # the last cycle has no edge behind it
+        return wrong(str(file))
+
+    said = f"{channel.upper()} beat 1: valid is up at the end, and ready has not answered it"
+    assert seen(valid=1) == said
+    assert seen(ready=1) == ""
+
+
+@pytest.mark.parametrize(("side", "channel"), [("a_write", "A (write)"), ("a_read", "A (read)")])
+def test_a_request_on_obi_that_nobody_grants_is_more_than_was_asked_for(
+    tmp_path: Path, side: str, channel: str
+) -> None:
+    beats = simulated("rw_obi")
+    file = dumped(beats, tmp_path / "t.vcd", "plain")
+    text = file.read_text()
+    code = {name: own for own, name in re.findall(r"\$var wire 1 (\S+) (\S+) \$end", text)}
+    request, clock = code[f"obi_{side.partition('_')[2]}_req_o"], code["clk_i"]
+    file.write_text(f"{text}\n#99990\n0{clock}\n1{request}\n#99995\n1{clock}\n")
+    found = judged(engine("rw_obi"), moves("rw_obi"), read_trace(str(file), channels_of(moves("rw_obi"))).beats).wrong
+    assert found is not None
+    number = sum(beat.channel == side for beat in beats)
+    assert found.message == f"{channel} beat {number}: valid is up at the end, and ready has not answered it"

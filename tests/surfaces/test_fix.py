@@ -58,6 +58,16 @@ def test_a_proved_fix_is_shown_as_lines_before_and_after(shell, wrong):
     assert '14 - write  = "[A=8:64, B=4:32, C=32:1]:32"\n14 + write  = "[A=8:128, B=4:32, C=32:1]:32"\n' in out
 
 
+def test_an_engine_for_the_drivers_beside_a_plan_is_not_asked_of_its_fix(shell, wrong):
+    shell.write(wrong)
+    shell.write("void f(void) { snrt_dma_start_1d(0x1000, 0x20000, 64); }\n", "driver.c")
+    plain = shell("check", "plan.toml")[1].partition("REFUTED")[0]
+    code, out, _ = shell("check", ".", "--engine", "manticore", "--define", "N=4")
+    assert code == 1
+    assert "= fix: " in plain
+    assert plain in out
+
+
 def test_a_fix_is_data_for_machines(shell, wrong):
     shell.write(wrong)
     (verdict,) = json.loads(shell("check", "plan.toml", "--json")[1])

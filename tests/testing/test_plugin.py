@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import dmaverify
+from dmaverify.jobs import retold
 from dmaverify.language.parse import parse
+from dmaverify.prove.options import Options
 from dmaverify.testing.plugin import Asserts, PlanFailed, assert_equivalent, assert_plan, assert_same
 
 ROOT = Path(dmaverify.__file__).parents[1]
@@ -93,9 +95,10 @@ def test_a_file_that_cannot_be_read_is_an_error_with_its_place(tmp_path: Path) -
 def test_the_target_of_the_command_line_judges(tmp_path: Path) -> None:
     (tmp_path / "row.dma.toml").write_text(PLAN)
     assert pytest_run(tmp_path).returncode == 0
-    done = pytest_run(tmp_path, "--dmaverify-target", "nowhere")
-    assert done.returncode == 2
-    assert "no target 'nowhere'" in done.stdout
+    done = process_run(tmp_path, "--dmaverify-target", "nowhere")
+    told = done.stdout + done.stderr
+    assert done.returncode == 4
+    assert "--dmaverify-target: no target 'nowhere'; known: " in told
 
 
 def test_the_fixture_gives_both_asserts(tmp_path: Path) -> None:
@@ -365,3 +368,38 @@ def test_a_file_of_an_engine_that_cannot_be_read_is_told_in_its_own_words(tmp_pa
     assert "TOML" not in str(found.value)
     (verdict,) = dmaverify.check(tmp_path / "list.job")
     assert verdict.status is dmaverify.Status.ERROR
+
+
+def test_a_proof_that_a_run_contradicts_is_no_pass_in_any_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "row.dma.toml").write_text(PLAN)
+    monkeypatch.setattr(retold.Retold, "broken", lambda self: frozenset({"core/same-element is broken: planted"}))
+    done = pytest_run(tmp_path)
+    assert (done.returncode, "core/disagreement" in done.stdout) == (1, True)
+    assert "core/disagreement" in assert_plan_fails(PLAN)
+    for options in (None, Options(), Options(readings={})):
+        (verdict,) = dmaverify.check(PLAN, options=options)
+        assert [one.rule for one in verdict.findings] == ["core/disagreement"]
+    (verdict,) = dmaverify.check(PLAN, options=Options(cross_check=0))
+    assert (verdict.status.value, verdict.confirmed) == ("proved", "")
+    monkeypatch.undo()
+    assert [one.confirmed for one in dmaverify.check(PLAN)] == ["a run: numpy agrees on all 1,024 units"]
+
+
+def test_an_entry_that_cannot_be_read_is_a_test_that_fails_beside_the_others(tmp_path: Path) -> None:
+    (tmp_path / "row.dma.toml").write_text(BOTH.replace('[transfer.bad]\ndtype = "i8"', '[transfer.bad]\ndtype = "i7"'))
+    done = pytest_run(tmp_path)
+    assert "1 failed, 1 passed" in done.stdout
+    assert "toy has no type `i7`" in done.stdout
+    assert "FAILED row.dma.toml::bad" in done.stdout
+
+
+def test_playback_has_what_every_process_of_xdist_found_refuted(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.dma.toml").write_text(BOTH)
+    texts = []
+    for words in ((), ("-p", "xdist.plugin", "-n", "2")):
+        done = process_run(tmp_path, *words, "--dmaverify-playback", "replay.py")
+        assert (done.returncode, "2 failed, 2 passed" in done.stdout) == (1, True), done.stdout + done.stderr
+        texts.append((tmp_path / "replay.py").read_text(encoding="utf-8"))
+    assert texts[0].count("def test_") == 2
+    assert texts[0] == texts[1]

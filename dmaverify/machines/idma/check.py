@@ -17,8 +17,9 @@ from dmaverify.language.files import read_text
 from dmaverify.machines.idma.between import CalledFunction, in_flight
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NAMES
+from dmaverify.machines.idma.fits import front_end_facts, front_form, misfits
 from dmaverify.machines.idma.forms import period_facts, read_image
-from dmaverify.machines.idma.front_ends import form_of, front_end_facts, misfits
+from dmaverify.machines.idma.front_ends import form_of
 from dmaverify.machines.idma.jobs import image_of, read_jobs
 from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.lists import ListedTransfer, listed_of, looks_like_lists, read_lists
@@ -71,7 +72,7 @@ def verdict_of_file(
             one if isinstance(one, InputError) else item_of(one, f"line {one.span.line}") for one in read_lists(source)
         )
         return judge_listed(items, target, name=Path(path).stem, path=path, unit="transfers", readings=readings)
-    given = engine_options(engine, path)
+    given = _of_words(engine, path, target)
     if path.endswith((".c", ".h")):
         return _of_driver(source, target, given, defines, readings)
     if dims is None and any(word.partition("::")[0].endswith(".json") for word in engine):
@@ -81,6 +82,16 @@ def verdict_of_file(
     verdict = judge_listed(told, target, name=Path(path).stem, path=path, unit="descriptors", readings=readings)
     guessed = not {"address_width", "preset"} & given.keys() and any(_wide(one) for one in image.told)
     return replace(verdict, assumptions=(NO_MOVE,), conditions=("addresses have 64 bits",) if guessed else ())
+
+
+def _of_words(engine: Sequence[str], path: str, target: Target) -> dict[str, int | str]:
+    """The options that `--engine` names. Raises InputError, with the words, where they mean no engine."""
+    given = engine_options(engine, path)
+    try:
+        setup_of(target, given)
+    except InputError as error:
+        raise InputError(f"--engine {' '.join(engine)}: {error.message}", None, error.hint) from None
+    return given
 
 
 def _front_end(
@@ -113,7 +124,7 @@ def _of_driver(
     ranges = {name: text for name, text in stated.items() if ".." in text}
     values = {name: text for name, text in stated.items() if name not in ranges}
     setup = setup_of(target, given)
-    front_end, fetch = setup.front_end if given else "", setup.fetch_width
+    front_end, fetch = front_form(setup) if given else "", setup.fetch_width
     driver = read_driver(source, values, front_end, fetch)
     more: list[str] = []
     supposed: list[str] = []

@@ -15,8 +15,9 @@ from dmaverify.machines.idma.c.write import driver_of, read_again
 from dmaverify.machines.idma.derive import descriptor_of, dims_of
 from dmaverify.machines.idma.desc64 import SIZE
 from dmaverify.machines.idma.engine import INIT
+from dmaverify.machines.idma.fits import front_form
 from dmaverify.machines.idma.forms import one_d, read_commands, write_image
-from dmaverify.machines.idma.front_ends import NAMES, PAPER, front_form
+from dmaverify.machines.idma.front_ends import NAMES, PAPER
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.patterns import with_value
 from dmaverify.machines.idma.registers import MAPS

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import desc64, inst64, registers
 from dmaverify.machines.idma.engine import FLAGS, INIT, Request, protocol_named
-from dmaverify.machines.idma.front_ends import NAMES, PAPER, form_of, front_end_facts, misfits
+from dmaverify.machines.idma.fits import front_end_facts, misfits
+from dmaverify.machines.idma.front_ends import NAMES, PAPER, form_of
 from dmaverify.machines.idma.jobs import MOST_DIMS, Job, image_of, read_jobs, request_options, write_jobs
 from dmaverify.machines.idma.midends import Event, event_facts
 from dmaverify.machines.idma.nd import Descriptor, Dim, placed, signed

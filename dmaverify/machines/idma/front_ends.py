@@ -1,7 +1,8 @@
-"""The form of a text by its first line, the front-end that it is for, and whether an engine reads it as it is written.
+"""The form of a text by its first line, and the front-ends that an engine may have.
 
-Knows: the names of all forms, the paper's names of front-ends. Does not know: how a form is read, plan files.
-Law: a text that names no form has none, and requests and job files are for any front-end.
+Knows: the names of all forms, the paper's names of front-ends. Does not know: how a form is read, engines, plan files.
+Law: a text that names no form has none, and requests and job files are for any front-end; what is no front-end is none
+of an engine.
 
     reg32_3d | reg64_2d | ...     registers         desc64     a chain         inst64     instructions
     job 3                         a job file with three dimensions             nd         requests, key = value
@@ -12,17 +13,13 @@ Source: iDMA paper, 2.1 and Table 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from dmaverify.errors import Span
+from dmaverify.errors import InputError, nearest
 from dmaverify.machines.idma import registers
-from dmaverify.machines.idma.setup import Setup
-from dmaverify.machines.idma.text import Image
-from dmaverify.targets.modules import Derived
 
 PAPER = {one.paper: name for name, one in registers.MAPS.items()}
 PAPER |= {"desc_64": "desc64", "inst_64": "inst64", "reg_32_rt_3d": "rt3d", "reg32_rt_3d": "rt3d"}
 NAMES = (*registers.MAPS, "desc64", "inst64", "job", "nd", "rt3d")
+REAL_TIME = "reg32_rt_3d"
 
 
 def form_of(text: str) -> str | None:
@@ -32,27 +29,11 @@ def form_of(text: str) -> str | None:
     return name if name in NAMES else None
 
 
-def front_form(setup: Setup) -> str:
-    """The form of an engine's own front-end; the bypass of a real-time front-end takes what the plain one does."""
-    return setup.front_end.replace("_rt", "")
-
-
-def front_end_facts(setup: Setup, form: str | None) -> list[Derived]:
-    """The instance of scope `front_end`: a text for another front-end than that which the engine was said to have."""
-    own = PAPER.get(setup.front_end, setup.front_end)
-    if form in (None, "nd", "job") or own == "nd" or form in (own, front_form(setup)):
-        return []
-    return [Derived("front_end", {"foreign": 1}, f"{form}, the engine has {setup.front_end}")]
-
-
-def misfits(form: str | None, setup: Setup, image: Image) -> Iterator[tuple[str, Span | None, str]]:
-    """What of a text the engine reads otherwise: descriptors for another fetch bus, registers that have no high bits of
-    its addresses.
-    """
-    width, span = setup.backend.address_width, image.told[0].span
-    if form == "desc64" and setup.fetch_given and image.fetch != setup.fetch_width:
-        what = f"the image is laid out for a fetch bus of {image.fetch} bits, the engine has {setup.fetch_width}"
-        yield what, span, "the order of the words depends on it"
-    if form in registers.MAPS and registers.MAPS[form].width < width:
-        what = f"{form} has addresses of {registers.MAPS[form].width} bits, the engine {width}"
-        yield what, span, "use a map of 64 bits, or say address_width = 32"
+def front_end_named(name: str) -> str:
+    """A front-end of an engine by its name, also the paper's. Raises InputError for what is none."""
+    known = {own: own for own in NAMES if own != "job"} | PAPER | dict.fromkeys(("reg_32_rt_3d", REAL_TIME), REAL_TIME)
+    if name not in known:
+        near = nearest(name, known)
+        hint = f"did you mean `{near}`?" if near else f"one of {', '.join(dict.fromkeys(known.values()))}"
+        raise InputError(f"no front-end `{name}`", None, hint)
+    return known[name]

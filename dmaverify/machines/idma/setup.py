@@ -15,6 +15,7 @@ from typing import Any
 from dmaverify.errors import InputError, nearest
 from dmaverify.machines.idma.built import built_options, is_built
 from dmaverify.machines.idma.engine import AXI, AXIS, FLAGS, INIT, Backend, Request, protocol_named, variant_named
+from dmaverify.machines.idma.front_ends import front_end_named
 from dmaverify.machines.idma.midends import StripedRegion
 from dmaverify.machines.idma.registers import OTHER_ENGINES, STREAMS
 from dmaverify.program.move import Transfer
@@ -229,7 +230,7 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         backend,
         request,
         dims=dims,
-        front_end=_text(full, "front_end"),
+        front_end=front_end_named(_text(full, "front_end")),
         memory=_text(full, "memory"),
         on_error=ACTIONS.index(action),
         src_burst=_number(types, "src_burst", 0, 2),

@@ -145,7 +145,7 @@ def check_function(
         contested = alternatives(function, kernel, notes, target, options, known, moves)
     obligations = _obligations(kernel, judged, claimed=bool(moves))
     status = settled(findings, (o.status for o in obligations if o.id not in notes.allow))
-    if options.cross_check and not moves:
+    if options.run_units and not moves:
         confirm(function, kernel, findings, status, notes, options.readings)
     path = function.span.source.name
     wrong, rlimit = status is Status.REFUTED, options.rlimit

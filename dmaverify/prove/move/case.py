@@ -226,7 +226,7 @@ class Case(Judgement):
             self.findings = [replace(f, hint=hint) if f in broken else f for f in self.findings]
 
     def _cross_check(self, result: CoreResult, commands: Sequence[Command]) -> None:
-        most = self.options.cross_check
+        most = self.options.run_units
         cells = max(self.transfer.source.mapping.size, self.transfer.dest.mapping.size)
         if not most or result.units > most or cells > CELLS_BESIDE * most or "enumeration" in result.by:
             return

@@ -241,7 +241,7 @@ def _sampled(changes: Mapping[int, Levels], ports: Ports) -> Iterator[Beat]:
     waiting: dict[str, Mapping[str, Value]] = {}  # what an AXI channel showed that nobody has taken
     seen: set[str] = set()  # channels whose handshake was 0 or 1 once; before, an undefined valid may be an idle one
     up: dict[str, int] = {}  # since which edge valid is up, without a handshake
-    cycle, stopped, begun, reset_at = 0, False, False, -1
+    cycle, edge, stopped, begun, reset_at = 0, 0, False, False, -1
     axi = [c for c in AXI_CHANNELS if (c, "valid") in ports.axi and (c, "ready") in ports.axi]
     watched = [(c, c, ports.axi) for c in axi]
     watched += [(f"{c}_{way}", c, port) for way, port in ports.obi.items() for c in ("a", "r")]
@@ -251,7 +251,7 @@ def _sampled(changes: Mapping[int, Levels], ports: Ports) -> Iterator[Beat]:
             if stopped:
                 said = f"the clock {ports.clock_name} is undefined before time {time}: what happened then is not seen"
                 raise InputError(said, None, "dump the whole run, without $dumpoff")
-            cycle += 1
+            cycle, edge = cycle + 1, time
             level = _level(held, ports.reset) if ports.reset else None
             steady = begun if level is None else level == ports.running
             for channel, wires, port in watched:
@@ -281,6 +281,8 @@ def _sampled(changes: Mapping[int, Levels], ports: Ports) -> Iterator[Beat]:
         held.update(after)
         if begun and reset_at < 0 and ports.reset and _level(held, ports.reset) == 1 - ports.running:
             reset_at = time
+    for channel in up:  # either all that is asked for was taken before, or something never is
+        yield Beat(edge, channel, {}, None, 0, cycle, "valid is up at the end, and ready has not answered it")
     if not cycle:
         raise InputError(
             f"the clock {ports.clock_name} never rises from 0 to 1", None, "name another: FILE::PREFIX@CLOCK"
