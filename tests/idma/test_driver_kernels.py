@@ -322,3 +322,151 @@ def test_the_kernel_among_the_examples_is_right_for_any_number_of_tiles(
     verdict = judged(tmp_path, text.replace(old, new, 1) if old else text, scale=(SCALE / "scale.h").read_text())
     assert verdict.status is status
     assert not any("args->n >=" in one or "args->n <=" in one for one in verdict.conditions)
+
+
+LAUNCH = "snrt_dma_start_1d((char *)0x1000, (char *)0x90000000, {});"
+CHECKED = "if (j->n == 0 || j->n > 64) return;"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "if (X) j->n = 0;",
+        "if (X) clear(j);",
+        "if (X) CLEAR(j);",
+        "memset(j, 0, sizeof(*j));",
+        "n = X ? j->n-- : 5;",
+        "switch (X) { case 3: j->n = 0; }",
+        "clear(j);",
+        "*(&j->n) = 0;",
+    ],
+)
+def test_what_the_file_itself_may_write_is_not_what_was_read_before(tmp_path: Path, write: str) -> None:
+    head = f"{JOB}#define CLEAR(job) ((job)->n = 0)\nstatic void clear(job_t *j) {{ j->n = 0; }}\n"
+    verdict = judged(tmp_path, f"{head}void f(job_t *j, int n) {{ {CHECKED} {write} {LAUNCH.format('j->n')} }}")
+    assert verdict.status is Status.PROVED
+    assert any("j->n' >= 1" in text for text in verdict.conditions)
+
+
+def test_what_is_stated_of_a_member_is_stated_of_what_the_caller_gives(tmp_path: Path) -> None:
+    body = LAUNCH.format("j->n")
+    given = judged(tmp_path, f"{JOB}void f(job_t *j) {{ {body} }}", "j->n=1..64")
+    assert not any("f():" in text for text in given.conditions)
+    assert "f: j->n is 1..64" in given.assumptions
+    wrote = judged(tmp_path, f"{JOB}void f(job_t *j) {{ j->n = 0; {body} }}", "j->n=1..64")
+    assert any("j->n' >= 1" in text for text in wrote.conditions)
+
+
+LENGTH = "static unsigned length(job_t *a) { return a->n; }\n"
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "all_"),
+    [("64 + n - length(j)", True), ("64 + length(m) - length(m)", True), ("64 + length(j) - length(m)", False)],
+)
+def test_a_member_is_one_value_by_whatever_name_it_is_reached(tmp_path: Path, bytes_: str, all_: bool) -> None:
+    body = f"unsigned n = j->n; {LAUNCH.format(bytes_)}"
+    verdict = judged(tmp_path, f"{JOB}{LENGTH}void f(job_t *j, job_t *m) {{ {body} }}", "__SIZEOF_POINTER__=4")
+    assert verdict.status is Status.PROVED
+    assert any("f():" in text for text in verdict.conditions) is not all_
+
+
+CARRIED = """typedef struct {{ unsigned at, done; }} job_t;
+void f(job_t *j, unsigned n) {{
+  assert(n > 8 && n < 20 && j->at == 0);
+  for (unsigned i = 0; i < n; i++) {{
+    unsigned at = {at};
+    assert(at < 0x10000);
+    snrt_dma_start_1d((char *)0x10000 + at, (char *)0x80000000, 64);
+    if (at >= 0x800) snrt_dma_start_1d((char *)0x90000000, (char *)0x10000 + at - 0x400, 64);
+    {store}
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "store", "status"),
+    [
+        ("j->at", "j->at = at + 0x400;", "unknown"),  # round 2 reads what round 1 writes, and round 0 does not
+        ("j->at", "", "proved"),
+        ("0", "j->done = i;", "proved"),
+    ],
+)
+def test_what_a_round_reads_another_one_may_have_written(tmp_path: Path, at: str, store: str, status: str) -> None:
+    verdict = judged(tmp_path, CARRIED.format(at=at, store=store), "__SIZEOF_POINTER__=4")
+    assert verdict.status.value == status
+
+
+STEPPED = """void f(unsigned n) {{
+  assert(n > 8 && n < 99);
+  char *p = (char *)0x10000;
+  for (unsigned i = 0; i < n; i++) {{
+    {before}
+    snrt_dma_start_1d(p, (char *)0x10000 + 64 * i - {back}, 64);
+    snrt_dma_wait_all();
+    p += 64;
+    {behind}
+  }}
+}}
+"""
+LEAVE = "if (i == 3) continue;"
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "back", "status"),
+    [("", "", 96, "proved"), (LEAVE, "", 96, "unknown"), ("", LEAVE, 96, "proved"), ("", "", 32, "refuted")],
+)
+def test_a_variable_does_not_move_in_a_round_that_is_left_before(
+    tmp_path: Path, before: str, behind: str, back: int, status: str
+) -> None:
+    text = STEPPED.format(before=before, behind=behind, back=back)
+    assert judged(tmp_path, text, "__SIZEOF_POINTER__=4").status.value == status
+
+
+@pytest.mark.parametrize(("step", "all_"), [("p += 16", True), ("p += 8", False), ("p++", False)])
+def test_a_counter_that_is_a_pointer_moves_by_what_it_points_at(tmp_path: Path, step: str, all_: bool) -> None:
+    head = "void f(uint32_t *a, unsigned n) { assert(n > 8 && n < 99 && a == (uint32_t *)0x10000);"
+    loop = f"for (uint32_t *p = a; p < a + 16 * n; {step})"
+    row = "{ snrt_dma_start_1d((char *)0x90000000 + at, (char *)0x90000800, 32); snrt_dma_wait_all(); at += 20; }"
+    verdict = judged(tmp_path, f"{head} unsigned at = 0; {loop} {row} }}", "__SIZEOF_POINTER__=4")
+    assert (verdict.status is Status.PROVED and not any("f():" in text for text in verdict.conditions)) is all_
+
+
+DEFAULT = "#ifndef N\n#define N 64\n#endif\nROW(N);\n"
+GUARDED = "#ifndef H\n#define H\n#ifdef X\nROW(0);\n#else\nROW(64);\n#endif\n#endif\n"
+AGAIN = '#include "h.h"\n#undef N\n#define N 0\n#include "h.h"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "status"),
+    [
+        (AGAIN, DEFAULT, "unknown"),  # which N is meant is not known
+        ('#include "h.h"\n', DEFAULT, "proved"),
+        ('#include "h.h"\n#include "h.h"\n', GUARDED, "proved"),
+        ('#include "h.h"\n#include "h.h"\n', f"{GUARDED}ROW(64);\n", "refuted"),
+    ],
+)
+def test_a_header_stands_once_where_its_guard_is_around_all_of_it(
+    tmp_path: Path, text: str, header: str, status: str
+) -> None:
+    row = "#define ROW(n) snrt_dma_start_1d(to += 0x400, (char *)0x10b80, 4 * (n))\n"
+    verdict = judged(tmp_path, f"{row}void f(void) {{\nchar *to = (char *)0x10000;\n{text}}}\n", h=header)
+    assert verdict.status.value == status
+
+
+@pytest.mark.parametrize("guard", ["#pragma once\n{}", "#ifndef H\n#define H\n{}#endif\n"])
+@pytest.mark.parametrize("before", ["", '#if 0\n#include "h.h"\n#endif\n', '#include "between.h"\n'])
+@pytest.mark.parametrize(("length", "status"), [("0", Status.REFUTED), ("64", Status.PROVED)])
+def test_a_header_that_only_a_condition_includes_is_not_there_yet(
+    tmp_path: Path, guard: str, before: str, length: str, status: Status
+) -> None:
+    go = f"static void go(void) {{ {LAUNCH.format(length)} }}\n"
+    between = '#ifdef NEVER\n#include "h.h"\n#endif\n'
+    text = f'{before}#include "h.h"\nvoid f(void) {{ go(); }}\n'
+    assert judged(tmp_path, text, h=guard.format(go), between=between).status is status
+
+
+def test_a_header_that_asks_the_runtime_is_not_the_runtime(tmp_path: Path) -> None:
+    go = "static void go(void) {\n  if (snrt_dma_start_1d((char *)0x1000, (char *)0x90000000, 0)) { return; }\n}\n"
+    assert judged(tmp_path, '#include "h.h"\nvoid f(void) { go(); }\n', h=go).status is Status.REFUTED

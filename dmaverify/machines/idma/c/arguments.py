@@ -82,6 +82,7 @@ class Arguments:
     values: dict[str, int]
     trace: Trace | None = None
     met: dict[tuple[str, int], int] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)  # symbols of what is the same each time, by what it is
     stated: dict[str, None] = field(default_factory=dict)
     generic: bool = True  # loops are followed for any count
     loops: list[Any] = field(default_factory=list)  # parts of them of which two rounds stand for all
@@ -103,8 +104,9 @@ class Arguments:
 
     def same(self, name: str, type_: CType, key: str = "", least: int | None = None) -> Value:
         """The symbol of what is the same each time that it is asked for."""
-        again = self.met[key or name, -2] = self.met.get((key or name, -2), 0) or self._next(name)
-        return self._value(self.symbols.of(name, type_, -2, again, least), type_)
+        if (key or name) not in self.kept:
+            self.kept[key or name] = self.symbols.of(name, type_, -2, self._next(name), least)
+        return self._value(self.kept[key or name], type_)
 
     def _next(self, name: str) -> int:
         """How many of one name there are, with this one."""
