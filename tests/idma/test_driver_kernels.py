@@ -470,3 +470,37 @@ def test_a_header_that_only_a_condition_includes_is_not_there_yet(
 def test_a_header_that_asks_the_runtime_is_not_the_runtime(tmp_path: Path) -> None:
     go = "static void go(void) {\n  if (snrt_dma_start_1d((char *)0x1000, (char *)0x90000000, 0)) { return; }\n}\n"
     assert judged(tmp_path, '#include "h.h"\nvoid f(void) { go(); }\n', h=go).status is Status.REFUTED
+
+
+ASKED = """unsigned get(void);
+void f(unsigned n) {{
+  assert(n > 8 && n < 40);
+  {before}
+  for (unsigned i = 0; i < n; i++) {{
+    {inside}
+    if (k < 64) {{
+      snrt_dma_start_1d((char *)0x10000 + 64 * k, (char *)0x80000000, 64);
+      snrt_dma_start_1d((char *)0x90000000, (char *)0x10000 + 64 * k + {next_}, 64);
+    }}
+  }}
+}}
+"""
+ASK = "unsigned k = get();"
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "next_", "condition"),
+    [
+        ("", ASK, 64, "in any two rounds of a loop, get() >= 64; or get()' >= get(); or get() >= get()' + 2"),
+        ("", ASK, 8192, ""),
+        (ASK, "", 64, ""),
+    ],
+)
+def test_what_another_file_gives_in_each_round_is_told_of_any_two(
+    tmp_path: Path, before: str, inside: str, next_: int, condition: str
+) -> None:
+    text = ASKED.format(before=before, inside=inside, next_=next_)
+    verdict = judged(tmp_path, text, "__SIZEOF_POINTER__=4")
+    said = [one for one in verdict.conditions if "f():" in one]
+    assert verdict.status is Status.PROVED
+    assert said == ([f"f(): {condition}"] if condition else [])

@@ -154,11 +154,13 @@ class LoopRunner(ForeignReader):
             k, d = (made(trace, 1, Poly.symbol(one)) for one in numbers)
             arguments.loops.append(LoopRounds(cut, numbers[0], numbers[1], poly_of(turns), poly_of(begin)))
             trace.record(SizeFact("ge", poly_of(turns) - Poly.of(2)))  # else there is no later round, nor a wait of it
+            arguments.rounds += 1
             for number in (k, k + 1 + d):
                 self._forget_carried(body, first)
                 self.epoch += cut.writes
                 for turn in range(cut.turns):
                     self._one_round(whole, body, begin + number * cut.turns + turn, first)
+            arguments.rounds -= 1
             self.epoch += cut.writes
             at = begin + turns * cut.turns
         else:
