@@ -303,6 +303,20 @@ def test_a_folder_has_the_drivers_that_name_a_call(tmp_path: Path, call: str) ->
     assert found == {"k.c": True, "other.c": False}
 
 
+@pytest.mark.parametrize("define", ["#define COPY(n) copy(n)", "static void twice(void) { copy(1); copy(1); }"])
+def test_a_folder_has_the_drivers_that_launch_by_a_header(tmp_path: Path, define: str) -> None:
+    from dmaverify.jobs.walk import walked
+
+    copy = "static void copy(unsigned n) { snrt_dma_start_1d((char *)0x1000, (char *)0x2000, n); }"
+    (tmp_path / "copy.h").write_text(f"{copy}\nstatic int other(void) {{ return 4; }}\n{define}\n")
+    used = "COPY(0);" if "COPY" in define else "twice();"
+    bodies = {"by.c": used, "none.c": "other();", "copies.c": "copy(3);"}
+    for name, body in bodies.items():
+        (tmp_path / name).write_text(f'#include "copy.h"\nvoid f(void) {{ {body} }}')
+    found = {Path(one.path).name: one.taken for one in walked(str(tmp_path), lists=True)}
+    assert found == {"by.c": True, "none.c": False, "copies.c": True, "copy.h": True}
+
+
 SCALE = Path(__file__).parents[2] / "examples" / "idma"
 
 
