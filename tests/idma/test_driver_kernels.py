@@ -518,3 +518,19 @@ def test_what_another_file_gives_in_each_round_is_told_of_any_two(
     said = [one for one in verdict.conditions if "f():" in one]
     assert verdict.status is Status.PROVED
     assert said == ([f"f(): {condition}"] if condition else [])
+
+
+@pytest.mark.parametrize(
+    ("of", "told"), [("job_t *q = j + i;", ["in any two rounds of a loop"]), ("job_t *q = j;", [])]
+)
+def test_a_member_of_another_structure_in_each_round_is_told_of_any_two(
+    tmp_path: Path, of: str, told: list[str]
+) -> None:
+    both = "snrt_dma_start_1d((char *)0x10000 + at, (char *)0x80000000, 64);"
+    both += "snrt_dma_start_1d((char *)0x90000000, (char *)0x10040 + at, 64);"
+    loop = f"for (unsigned i = 0; i < n; i++) {{ {of} unsigned at = q->n; if (at <= 0x10000) {{ {both} }} }}"
+    head = "void f(job_t *j, unsigned n) { assert(n > 8 && n < 40 && j < (job_t *)0x1000);"
+    verdict = judged(tmp_path, f"{JOB}{head} {loop} }}", "__SIZEOF_POINTER__=4")
+    assert verdict.status is Status.PROVED
+    said = [one for one in verdict.conditions if "f():" in one]
+    assert [one.removeprefix("f(): ").partition(",")[0] for one in said] == told

@@ -119,10 +119,12 @@ class ForeignReader(Launcher):
         self.conditions[f"what `{root_of(part)}` points at does not change while {self.entry}() runs"] = None
         name = f"{part}'" if self.epoch else f"{part}"  # what is stated of it is stated of what the caller gives
         value, symbols = self.arguments.same(name, type_, key), self.arguments.symbols
-        symbols.each |= names_in(value.number) if self.epoch and self.arguments.rounds else set()
+        of = names_in(base.number)
+        moves = bool(self.epoch or of & symbols.each or of - symbols.known.keys())  # `of` a round, the last
+        symbols.each |= names_in(value.number) if self.arguments.rounds and moves else set()
         if self.epoch or self.lent_out:
             return value
-        if names_in(base.number) <= symbols.chosen | (symbols.parameters or frozenset()):
+        if of <= symbols.chosen | (symbols.parameters or frozenset()):
             symbols.chosen |= names_in(value.number)
         return value
 
