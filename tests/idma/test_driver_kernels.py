@@ -362,6 +362,16 @@ def test_what_the_file_itself_may_write_is_not_what_was_read_before(tmp_path: Pa
     assert any("j->n' >= 1" in text for text in verdict.conditions)
 
 
+@pytest.mark.parametrize(("to", "other"), [("own", True), ("(char *)own - 32", True), ("own + 1", False)])
+def test_what_a_launch_writes_is_not_what_was_read_before(tmp_path: Path, to: str, other: bool) -> None:
+    load = f"snrt_dma_start_1d({to}, j, 64); snrt_dma_wait_all();"
+    body = f"assert(own > (job_t *)0x10000); if (own->n == 0 || own->n > 64) return; {load} {LAUNCH.format('own->n')}"
+    head = "void f(const job_t *j, job_t *own) { assert(j >= (job_t *)0x80000000 && own < (job_t *)0x20000);"
+    verdict = judged(tmp_path, f"{JOB.replace('double', 'unsigned')}{head} {body} }}", "__SIZEOF_POINTER__=4")
+    assert verdict.status is Status.PROVED
+    assert any("own->n' >= 1" in text for text in verdict.conditions) is other
+
+
 def test_what_is_stated_of_a_member_is_stated_of_what_the_caller_gives(tmp_path: Path) -> None:
     body = LAUNCH.format("j->n")
     given = judged(tmp_path, f"{JOB}void f(job_t *j) {{ {body} }}", "j->n=1..64")

@@ -19,6 +19,7 @@ from dmaverify.machines.idma.c.effects import DOES, bare, jumps, root_of, target
 from dmaverify.machines.idma.c.launches import Launcher
 from dmaverify.machines.idma.c.names import NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE
 from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, unknown
+from dmaverify.prove.sizes.shadow import poly_of
 from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.values import replace
 
@@ -115,18 +116,25 @@ class ForeignReader(Launcher):
         base = unknown("it does more") if at is None or any(p.type in DOES for p in at.every()) else self.value(at)
         if type_ is None or real or base.number is None or self.arguments is None:
             return found
-        key = f"{base.number} {self.epoch} {part.field('field')} {base.type.target}"
+        loads = self._loads(base.number, base.type.step)
+        key = f"{base.number} {self.epoch} {loads} {part.field('field')} {base.type.target}"
         self.conditions[f"what `{root_of(part)}` points at does not change while {self.entry}() runs"] = None
-        name = f"{part}'" if self.epoch else f"{part}"  # what is stated of it is stated of what the caller gives
+        name = f"{part}'" if self.epoch or loads else f"{part}"  # what is stated is stated of what the caller gives
         value, symbols = self.arguments.same(name, type_, key), self.arguments.symbols
         of = names_in(base.number)
-        moves = bool(self.epoch or of & symbols.each or of - symbols.known.keys())  # `of` a round, the last
+        moves = bool(self.epoch or loads or of & symbols.each or of - symbols.known.keys())  # `of` a round, the last
         symbols.each |= names_in(value.number) if self.arguments.rounds and moves else set()
-        if self.epoch or self.lent_out:
+        if self.epoch or loads or self.lent_out:
             return value
         if of <= symbols.chosen | (symbols.parameters or frozenset()):
             symbols.chosen |= names_in(value.number)
         return value
+
+    def _loads(self, at: int, size: int) -> int:
+        """How many launches so far surely write to the `size` bytes at an address."""
+        requests = [one.descriptor.request for one in self.told]
+        apart = [(poly_of(one.dst) - poly_of(at), poly_of(one.length).constant) for one in requests]
+        return sum(p.constant is not None and -(n or 1) < p.constant < (size or 1 << 64) for p, n in apart)
 
     def _reads(self) -> bool:
         """Whether reads of memory are reads of memory: of no register, and of no descriptor."""
