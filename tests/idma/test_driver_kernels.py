@@ -179,6 +179,25 @@ def test_a_loop_is_looked_at_in_parts_and_turns(tmp_path: Path, fault: dict[str,
     assert not verdict.conditions
 
 
+STEPS = "unsigned w = 0; for (unsigned i = 0; i < n; i++) {{ {first} {go} w += 64; {last} }}"
+FIRST = "snrt_dma_start_1d((char *)0x10000 + w, (char *)0x80000000 + w, 64);"
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "status"),
+    [
+        ("", "", "proved"),
+        ("if (i < 4) { snrt_dma_wait_all(); }", "", "proved"),
+        ("if (i < 4) continue;", "", "unknown"),  # `w` is four steps behind
+        ("", "if (i < 4) continue;", "unknown"),
+    ],
+)
+def test_a_variable_moves_by_a_step_in_rounds_that_reach_it(tmp_path: Path, first: str, last: str, status: str) -> None:
+    body = STEPS.format(first=first, last=last, go=FIRST)
+    text = f"void f(unsigned n) {{ assert(n > 8 && n < 999); {body} snrt_dma_wait_all(); }}"
+    assert judged(tmp_path, text, "__SIZEOF_POINTER__=4").status.value == status
+
+
 LAST_ROW = "columns * rows == 2 * [[columns * rows] // 2] and 31 * columns >= [[columns * rows] // 2]"
 ROWS = """void f(unsigned rows, unsigned columns) {{
   assert(rows > 0 && rows < 64 && columns > 0 && columns < 64);
