@@ -534,7 +534,7 @@ ONE = "snrt_dma_start_1d((void *)0x1000, (void *)0x20000, {n});"
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {BACK} {WAIT} {NEXT} }} }}", "refuted", []),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {WAIT} {DOWN} p += 64; }} }}", "proved", []),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {UP} p += 64; }} }}", "refuted", []),
-        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {WAIT} {BACK} }} {THEN} }}", "proved", None),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {WAIT} {BACK} }} {THEN} }}", "proved", ["f(): n >= 2", BESIDE]),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {BACK} {WAIT} }} {THEN} }}", "proved", [BESIDE]),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {AHEAD.format(64, 'C000', 64)} }}", "proved", ["f(): n <= 256", BESIDE]),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {AHEAD.format(128, '20000', 0)} }}", "proved", ["f(): n <= 512", BESIDE]),
