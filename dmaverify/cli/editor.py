@@ -39,12 +39,29 @@ def judged(path: str, text: str, before: Opened | None = None, others: Mapping[s
     if not _is_ours(path, text):
         return Opened(path, text, ())
     from dmaverify.jobs.judge import check_job
+    from dmaverify.prove.boundary import unreadable
 
+    try:
+        target, asked = _asked(path)
+    except InputError as error:
+        where = Verdict(Path(path).stem, "", Status.ERROR, path=path, line=1)
+        return Opened(path, text, (unreadable([error], path, where),), around)
     with unsaved({**around, os.path.abspath(path): text}):
-        found = _changed_only(path, text, before) if before is not None and around == dict(before.others) else None
+        alike = before is not None and around == dict(before.others) and (target, asked) == (None, before.settings)
+        found = _changed_only(path, text, before) if before is not None and alike else None
         if found is None:
-            found = check_job((path, None, None, dict(SETTINGS)))[0]
-    return Opened(path, text, tuple(found), around)
+            found = check_job((path, None, target, dict(asked)))[0]
+    return Opened(path, text, tuple(found), around, asked, target)
+
+
+def _asked(path: str) -> tuple[str | None, Mapping[str, Any]]:
+    """The machine and the readings of the settings of the project, and how an editor's text is judged beside. Raises
+    InputError.
+    """
+    from dmaverify.plan.settings import find_settings
+
+    own = find_settings(Path(path).absolute().parent)
+    return own.target, {**SETTINGS, "readings": dict(own.reading)}
 
 
 def _is_ours(path: str, text: str) -> bool:
@@ -109,7 +126,7 @@ def _changed_only(path: str, text: str, before: Opened) -> list[Verdict] | None:
     if plan.templates or plan.programs or plan.kernels:
         return None
     source, old_source = Source(path, text), before.source
-    fresh = verdicts_of(plan, Options(**SETTINGS))
+    fresh = verdicts_of(plan, Options(**before.settings))
     found = {verdict.name: _moved(verdict, plan.source, source, 0) for verdict in fresh}
     if set(found) | same != set(new) or set(found) & same:
         return None
@@ -347,7 +364,7 @@ def fixes(opened: Opened) -> list[tuple[Finding, Verdict]]:
     from dmaverify.jobs.fix import with_fixes
 
     with unsaved({**opened.others, os.path.abspath(opened.path): opened.text}):
-        mended = with_fixes(opened.verdicts, dict(SETTINGS), None)
+        mended = with_fixes(opened.verdicts, dict(opened.settings), opened.target)
     return [(f, v) for v in mended for f in v.findings if f.fix and all(opened.own(edit.span) for edit in f.fix)]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import unsaved
@@ -28,6 +28,8 @@ class Opened:
     text: str
     verdicts: tuple[Verdict, ...]
     others: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # how it was judged
+    target: str | None = None
 
     @cached_property
     def source(self) -> Source:

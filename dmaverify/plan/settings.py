@@ -259,7 +259,17 @@ def _settings(doc: Document, place: tuple[str, ...], table: Mapping[str, Any], p
         read, wanted = _KINDS[key]
         found = read(value)
         if found is None:
-            raise InputError(f"`{key}` is not {wanted.split(':')[0]}", doc.span((*place, key)), f"write {wanted}")
+            parts = value if isinstance(value, dict) and read in (_named_texts, _named_lists) else {}
+            inner = [part for part, one in parts.items() if read({part: one}) is None][:1]
+            what = (
+                f"not {wanted.split(':')[0]}"
+                if not inner
+                else "no text"
+                if read is _named_texts
+                else "no list of texts"
+            )
+            said = f"`{inner[0]}` of `{key}` is {what}" if inner else f"`{key}` is {what}"
+            raise InputError(said, doc.span((*place, key, *inner)), f"write {wanted}")
         made[key.replace("-", "_")] = found
     for key in ("output", "baseline", "cache-dir"):
         for file in _written(made.get(key.replace("-", "_"))):

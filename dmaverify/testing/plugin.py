@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dmaverify.language.expr import Expr
     from dmaverify.plan.plan import Plan
     from dmaverify.prove.move.equiv import Equivalence
+    from dmaverify.prove.options import Options
     from dmaverify.verdict import Verdict
 
 PATTERNS = ("*.dma.toml",)
@@ -162,14 +163,14 @@ def _read(plan: str | Path, name: str | None, target: str | None, *, partly: boo
         raise PlanFailed("\n\n".join(render_error(one) for one in errors_of(error))) from None
 
 
-def _judged(plan: str | Path, name: str | None, target: str | None) -> list[Verdict]:
+def _judged(plan: str | Path, name: str | None, target: str | None, options: Options | None = None) -> list[Verdict]:
     __tracebackhide__ = True
     from dmaverify.errors import InputError, errors_of
     from dmaverify.jobs.load import check
     from dmaverify.report.text import render_error
 
     try:
-        return check(plan, name, target=target)
+        return check(plan, name, target=target, options=options)
     except InputError as error:
         raise PlanFailed("\n\n".join(render_error(one) for one in errors_of(error))) from None
 
@@ -184,6 +185,7 @@ def _rendered(verdicts: Iterable[Verdict]) -> str:
 
 
 _REFUTED = pytest.StashKey[list["Verdict"]]()
+_ASKED = pytest.StashKey[tuple["Options", "str | None"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -256,17 +258,39 @@ def pytest_testnodedown(node: Any) -> None:
         node.config.stash.setdefault(_REFUTED, []).extend(verdicts_of(json.loads(told)))
 
 
+def _asked(config: pytest.Config) -> tuple[Options, str | None]:
+    """How collected files are judged, and by which machine: as the settings of the project say. Raises PlanFailed."""
+    from dmaverify.errors import InputError
+    from dmaverify.plan.settings import find_settings
+    from dmaverify.prove.options import Options
+    from dmaverify.report.text import render_error
+
+    if _ASKED not in config.stash:
+        try:
+            own = find_settings(config.rootpath)
+        except InputError as error:
+            raise PlanFailed(render_error(error)) from None
+        chosen = Options(
+            readings=own.reading, rlimit=own.rlimit, prove=own.prove, timeout=own.timeout or None,
+            memory=own.memory or None, cross_check=None if own.execute else 0,
+        )  # fmt: skip
+        config.stash[_ASKED] = chosen, config.getoption("--dmaverify-target") or own.target
+    return config.stash[_ASKED]
+
+
 class PlanFile(pytest.File):
     """A plan file: one test for each entry that is judged; a file of another kind is one test."""
 
     def collect(self) -> Iterable[pytest.Item]:
-        if self.path.suffix not in (".toml", ".rs"):
-            yield FileItem.from_parent(self, name=self.path.stem)
-            return
         try:
-            plan = _read(self.path, None, self.config.getoption("--dmaverify-target"), partly=True)
+            _, target = _asked(self.config)
+            listed = self.path.suffix not in (".toml", ".rs")
+            plan = None if listed else _read(self.path, None, target, partly=True)
         except PlanFailed as error:
             raise self.CollectError(str(error)) from None
+        if plan is None:
+            yield FileItem.from_parent(self, name=self.path.stem)
+            return
         if plan.is_kernel:
             yield from self._kernel(plan)
             return
@@ -277,7 +301,8 @@ class PlanFile(pytest.File):
         """One test for each call of a transfer; all of them are judged when the first one runs."""
         from dmaverify.jobs.load import check
 
-        judged = cache(lambda: {(verdict.name, verdict.line): verdict for verdict in check(plan)})
+        chosen, _ = _asked(self.config)
+        judged = cache(lambda: {(verdict.name, verdict.line): verdict for verdict in check(plan, options=chosen)})
         for one in plan.sites:
             name = one.names[0] if one.names else f"{one.site.function or 'file'}-{one.site.let or one.site.method}"
             yield KernelItem.from_parent(self, name=name, line=one.site.span.line, judged=judged)
@@ -317,14 +342,15 @@ class PlanItem(JudgedItem):
     def verdicts(self) -> Sequence[Verdict]:
         from dmaverify.jobs.load import check
 
-        return check(self.plan, self.name)
+        return check(self.plan, self.name, options=_asked(self.config)[0])
 
 
 class FileItem(JudgedItem):
     """All that is judged of one file: PTO text, or a text of an iDMA engine."""
 
     def verdicts(self) -> Sequence[Verdict]:
-        return _judged(self.path, None, self.config.getoption("--dmaverify-target"))
+        chosen, target = _asked(self.config)
+        return _judged(self.path, None, target, chosen)
 
 
 class KernelItem(JudgedItem):

@@ -254,6 +254,32 @@ def test_what_is_judged_anew_shows_as_if_all_were(old: str, new: str, tmp_path: 
     assert shown(judged(path, after, before)) == shown(judged(path, after))
 
 
+def test_a_text_is_judged_by_the_settings_of_its_project(tmp_path: Path) -> None:
+    half = """\
+schema = 1
+target = "toy"
+[axes]
+A = 8
+C = 32
+[transfer.half]
+dtype = "i8"
+source = { tier = "gm", base = 0, element = "A, C" }
+dest = { tier = "ub", base = 0, element = "A = 4, C" }
+read = "[A=4:32, C=32:1]:32"
+write = "[A=4:32, C=32:1]:32"
+"""
+    path, settings = str(tmp_path / "plan.toml"), tmp_path / "dmaverify.toml"
+    text = half + half[half.index("[transfer") :].replace("half", "other")
+    after = text.replace("[transfer.other]", "[transfer.again]")
+    before = judged(path, text)
+    assert [one.status.value for one in before.verdicts] == ["proved", "proved"]
+    settings.write_text('[reading]\n"core/consumes" = "strict"\n')
+    assert [one.status.value for one in judged(path, after, before).verdicts] == ["refuted", "refuted"]
+    settings.write_text("[reading]\nfirst = 3\n")
+    (broken,) = judged(path, text, before).verdicts
+    assert (broken.status.value, broken.findings[0].message) == ("error", "`first` of `reading` is no text")
+
+
 def test_any_line_left_out_is_judged_as_if_all_were(tmp_path: Path) -> None:
     text = many(3)
     path = str(tmp_path / "plan.toml")

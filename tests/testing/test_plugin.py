@@ -101,6 +101,35 @@ def test_the_target_of_the_command_line_judges(tmp_path: Path) -> None:
     assert "--dmaverify-target: no target 'nowhere'; known: " in told
 
 
+UNREAD = """\
+schema = 1
+target = "toy"
+[axes]
+A = 8
+C = 32
+[transfer.half]
+dtype = "i8"
+source = { tier = "gm", base = 0, element = "A, C" }
+dest = { tier = "ub", base = 0, element = "A = 4, C" }
+read = "[A=4:32, C=32:1]:32"
+write = "[A=4:32, C=32:1]:32"
+"""
+
+
+@pytest.mark.parametrize("kind", [".dma.toml", ".csv"])
+def test_settings_of_the_project_judge_as_they_do_in_check(tmp_path: Path, kind: str) -> None:
+    (tmp_path / f"row{kind}").write_text(UNREAD if kind == ".dma.toml" else "kind\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\ndmaverify_files = *.dma.toml *.csv\n")
+    before = pytest_run(tmp_path).returncode
+    (tmp_path / "dmaverify.toml").write_text('[reading]\n"core/consumes" = "strict"\n')
+    strict = pytest_run(tmp_path)
+    assert (before, strict.returncode) == ((0, 1) if kind == ".dma.toml" else (1, 1))
+    (tmp_path / "dmaverify.toml").write_text('[reading]\n"core/consumes" = 3\n')
+    broken = pytest_run(tmp_path)
+    assert broken.returncode == 2
+    assert "dmaverify.toml:2" in broken.stdout
+
+
 def test_the_fixture_gives_both_asserts(tmp_path: Path) -> None:
     (tmp_path / "row.toml").write_text(PLAN)
     (tmp_path / "test_it.py").write_text(

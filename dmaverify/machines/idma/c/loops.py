@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import pairwise, product, takewhile
+from itertools import pairwise, product
 from math import lcm
 from typing import Any
 
@@ -259,8 +259,8 @@ class LoopRunner(ForeignReader):
         """The variables from outside that a round changes, with their step; those that move otherwise have no value."""
         parts = [part for part in body.every() if variable(self.file, part)]
         names = {variable(self.file, part) for part in parts} - counters
-        always = takewhile(lambda one: "continue" not in jumps(self.file, one), body.parts())
-        top = {p.node for s in always if s.type == "expression_statement" for p in s.parts()}
+        every = "continue" not in jumps(self.file, body)  # each round reaches all that stands in it
+        top = {p.node for s in body.parts() if every and s.type == "expression_statement" for p in s.parts()}
         out: dict[str, Any] = {}
         for name in names:
             old = self.name_of(name)
