@@ -132,9 +132,13 @@ class ForeignReader(Launcher):
 
     def _loads(self, at: int, size: int) -> int:
         """How many launches so far surely write to the `size` bytes at an address."""
-        requests = [one.descriptor.request for one in self.told]
-        apart = [(poly_of(one.dst) - poly_of(at), poly_of(one.length).constant) for one in requests]
-        return sum(p.constant is not None and -(n or 1) < p.constant < (size or 1 << 64) for p, n in apart)
+        found = 0
+        for request in (one.descriptor.request for one in self.told):
+            plain = polynomial(request.dst) is None and polynomial(at) is None
+            apart = request.dst - at if plain else (poly_of(request.dst) - poly_of(at)).constant
+            long = 1 if polynomial(request.length) is not None else request.length
+            found += apart is not None and -long < apart < (size or 1 << 64)
+        return found
 
     def _reads(self) -> bool:
         """Whether reads of memory are reads of memory: of no register, and of no descriptor."""
