@@ -13,8 +13,10 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from fnmatch import translate
+from functools import partial
 from pathlib import Path
 
+from dmaverify.errors import Source
 from dmaverify.language.files import is_inside, read_bytes
 from dmaverify.values import dataclass
 
@@ -144,7 +146,14 @@ def _driver(name: str, data: bytes) -> WalkedPath:
     from dmaverify.machines.idma.c.pulp import PULP_CALLS
     from dmaverify.machines.idma.c.tiles import MADE_OF_OTHERS
 
-    found = _named({*CALLS, *PULP_CALLS, *MADE_OF_OTHERS}, data)
+    words = {*CALLS, *PULP_CALLS, *MADE_OF_OTHERS}
+    found = _named(words, data)
+    if found is None and name.endswith(".c") and b"#include" in data:
+        from dmaverify.machines.idma.c.driver import launches_by_headers
+
+        source = Source(name, data.decode("utf-8", "replace"))
+        if called := launches_by_headers(source, partial(_named, words)):
+            return WalkedPath(name, True, f"names what launches in a header, by `{called}`")
     return WalkedPath(name, found is not None, f"names `{found}`" if found else "names no DMA function")
 
 

@@ -322,6 +322,20 @@ def test_a_folder_has_the_drivers_that_name_a_call(tmp_path: Path, call: str) ->
     assert found == {"k.c": True, "other.c": False}
 
 
+@pytest.mark.parametrize("define", ["#define COPY(n) copy(n)", "static void twice(void) { copy(1); copy(1); }"])
+def test_a_folder_has_the_drivers_that_launch_by_a_header(tmp_path: Path, define: str) -> None:
+    from dmaverify.jobs.walk import walked
+
+    copy = "static void copy(unsigned n) { snrt_dma_start_1d((char *)0x1000, (char *)0x2000, n); }"
+    (tmp_path / "copy.h").write_text(f"{copy}\nstatic int other(void) {{ return 4; }}\n{define}\n")
+    used = "COPY(0);" if "COPY" in define else "twice();"
+    bodies = {"by.c": used, "none.c": "other();", "copies.c": "copy(3);"}
+    for name, body in bodies.items():
+        (tmp_path / name).write_text(f'#include "copy.h"\nvoid f(void) {{ {body} }}')
+    found = {Path(one.path).name: one.taken for one in walked(str(tmp_path), lists=True)}
+    assert found == {"by.c": True, "none.c": False, "copies.c": True, "copy.h": True}
+
+
 SCALE = Path(__file__).parents[2] / "examples" / "idma"
 
 
@@ -341,3 +355,185 @@ def test_the_kernel_among_the_examples_is_right_for_any_number_of_tiles(
     verdict = judged(tmp_path, text.replace(old, new, 1) if old else text, scale=(SCALE / "scale.h").read_text())
     assert verdict.status is status
     assert not any("args->n >=" in one or "args->n <=" in one for one in verdict.conditions)
+
+
+LAUNCH = "snrt_dma_start_1d((char *)0x1000, (char *)0x90000000, {});"
+CHECKED = "if (j->n == 0 || j->n > 64) return;"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "if (X) j->n = 0;",
+        "if (X) clear(j);",
+        "if (X) CLEAR(j);",
+        "memset(j, 0, sizeof(*j));",
+        "n = X ? j->n-- : 5;",
+        "switch (X) { case 3: j->n = 0; }",
+        "clear(j);",
+        "*(&j->n) = 0;",
+    ],
+)
+def test_what_the_file_itself_may_write_is_not_what_was_read_before(tmp_path: Path, write: str) -> None:
+    head = f"{JOB}#define CLEAR(job) ((job)->n = 0)\nstatic void clear(job_t *j) {{ j->n = 0; }}\n"
+    verdict = judged(tmp_path, f"{head}void f(job_t *j, int n) {{ {CHECKED} {write} {LAUNCH.format('j->n')} }}")
+    assert verdict.status is Status.PROVED
+    assert any("j->n' >= 1" in text for text in verdict.conditions)
+
+
+@pytest.mark.parametrize(("to", "other"), [("own", True), ("(char *)own - 32", True), ("own + 1", False)])
+def test_what_a_launch_writes_is_not_what_was_read_before(tmp_path: Path, to: str, other: bool) -> None:
+    load = f"snrt_dma_start_1d({to}, j, 64); snrt_dma_wait_all();"
+    body = f"assert(own > (job_t *)0x10000); if (own->n == 0 || own->n > 64) return; {load} {LAUNCH.format('own->n')}"
+    head = "void f(const job_t *j, job_t *own) { assert(j >= (job_t *)0x80000000 && own < (job_t *)0x20000);"
+    verdict = judged(tmp_path, f"{JOB.replace('double', 'unsigned')}{head} {body} }}", "__SIZEOF_POINTER__=4")
+    assert verdict.status is Status.PROVED
+    assert any("own->n' >= 1" in text for text in verdict.conditions) is other
+
+
+def test_what_is_stated_of_a_member_is_stated_of_what_the_caller_gives(tmp_path: Path) -> None:
+    body = LAUNCH.format("j->n")
+    given = judged(tmp_path, f"{JOB}void f(job_t *j) {{ {body} }}", "j->n=1..64")
+    assert not any("f():" in text for text in given.conditions)
+    assert "f: j->n is 1..64" in given.assumptions
+    wrote = judged(tmp_path, f"{JOB}void f(job_t *j) {{ j->n = 0; {body} }}", "j->n=1..64")
+    assert any("j->n' >= 1" in text for text in wrote.conditions)
+
+
+LENGTH = "static unsigned length(job_t *a) { return a->n; }\n"
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "all_"),
+    [("64 + n - length(j)", True), ("64 + length(m) - length(m)", True), ("64 + length(j) - length(m)", False)],
+)
+def test_a_member_is_one_value_by_whatever_name_it_is_reached(tmp_path: Path, bytes_: str, all_: bool) -> None:
+    body = f"unsigned n = j->n; {LAUNCH.format(bytes_)}"
+    verdict = judged(tmp_path, f"{JOB}{LENGTH}void f(job_t *j, job_t *m) {{ {body} }}", "__SIZEOF_POINTER__=4")
+    assert verdict.status is Status.PROVED
+    assert any("f():" in text for text in verdict.conditions) is not all_
+
+
+CARRIED = """typedef struct {{ unsigned at, done; }} job_t;
+void f(job_t *j, unsigned n) {{
+  assert(n > 8 && n < 20 && j->at == 0);
+  for (unsigned i = 0; i < n; i++) {{
+    unsigned at = {at};
+    assert(at < 0x10000);
+    snrt_dma_start_1d((char *)0x10000 + at, (char *)0x80000000, 64);
+    if (at >= 0x800) snrt_dma_start_1d((char *)0x90000000, (char *)0x10000 + at - 0x400, 64);
+    {store}
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "store", "status"),
+    [
+        ("j->at", "j->at = at + 0x400;", "unknown"),  # round 2 reads what round 1 writes, and round 0 does not
+        ("j->at", "", "proved"),
+        ("0", "j->done = i;", "proved"),
+    ],
+)
+def test_what_a_round_reads_another_one_may_have_written(tmp_path: Path, at: str, store: str, status: str) -> None:
+    verdict = judged(tmp_path, CARRIED.format(at=at, store=store), "__SIZEOF_POINTER__=4")
+    assert verdict.status.value == status
+
+
+@pytest.mark.parametrize(("step", "all_"), [("p += 16", True), ("p += 8", False), ("p++", False)])
+def test_a_counter_that_is_a_pointer_moves_by_what_it_points_at(tmp_path: Path, step: str, all_: bool) -> None:
+    head = "void f(uint32_t *a, unsigned n) { assert(n > 8 && n < 99 && a == (uint32_t *)0x10000);"
+    loop = f"for (uint32_t *p = a; p < a + 16 * n; {step})"
+    row = "{ snrt_dma_start_1d((char *)0x90000000 + at, (char *)0x90000800, 32); snrt_dma_wait_all(); at += 20; }"
+    verdict = judged(tmp_path, f"{head} unsigned at = 0; {loop} {row} }}", "__SIZEOF_POINTER__=4")
+    assert (verdict.status is Status.PROVED and not any("f():" in text for text in verdict.conditions)) is all_
+
+
+DEFAULT = "#ifndef N\n#define N 64\n#endif\nROW(N);\n"
+GUARDED = "#ifndef H\n#define H\n#ifdef X\nROW(0);\n#else\nROW(64);\n#endif\n#endif\n"
+AGAIN = '#include "h.h"\n#undef N\n#define N 0\n#include "h.h"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "status"),
+    [
+        (AGAIN, DEFAULT, "unknown"),  # which N is meant is not known
+        ('#include "h.h"\n', DEFAULT, "proved"),
+        ('#include "h.h"\n#include "h.h"\n', GUARDED, "proved"),
+        ('#include "h.h"\n#include "h.h"\n', f"{GUARDED}ROW(64);\n", "refuted"),
+    ],
+)
+def test_a_header_stands_once_where_its_guard_is_around_all_of_it(
+    tmp_path: Path, text: str, header: str, status: str
+) -> None:
+    row = "#define ROW(n) snrt_dma_start_1d(to += 0x400, (char *)0x10b80, 4 * (n))\n"
+    verdict = judged(tmp_path, f"{row}void f(void) {{\nchar *to = (char *)0x10000;\n{text}}}\n", h=header)
+    assert verdict.status.value == status
+
+
+@pytest.mark.parametrize("guard", ["#pragma once\n{}", "#ifndef H\n#define H\n{}#endif\n"])
+@pytest.mark.parametrize("before", ["", '#if 0\n#include "h.h"\n#endif\n', '#include "between.h"\n'])
+@pytest.mark.parametrize(("length", "status"), [("0", Status.REFUTED), ("64", Status.PROVED)])
+def test_a_header_that_only_a_condition_includes_is_not_there_yet(
+    tmp_path: Path, guard: str, before: str, length: str, status: Status
+) -> None:
+    go = f"static void go(void) {{ {LAUNCH.format(length)} }}\n"
+    between = '#ifdef NEVER\n#include "h.h"\n#endif\n'
+    text = f'{before}#include "h.h"\nvoid f(void) {{ go(); }}\n'
+    assert judged(tmp_path, text, h=guard.format(go), between=between).status is status
+
+
+def test_a_header_that_asks_the_runtime_is_not_the_runtime(tmp_path: Path) -> None:
+    go = "static void go(void) {\n  if (snrt_dma_start_1d((char *)0x1000, (char *)0x90000000, 0)) { return; }\n}\n"
+    assert judged(tmp_path, '#include "h.h"\nvoid f(void) { go(); }\n', h=go).status is Status.REFUTED
+
+
+ASKED = """unsigned get(void);
+void f(unsigned n) {{
+  assert(n > 8 && n < 40);
+  {before}
+  for (unsigned i = 0; i < n; i++) {{
+    {inside}
+    if (k < 64) {{
+      snrt_dma_start_1d((char *)0x10000 + 64 * k, (char *)0x80000000, 64);
+      snrt_dma_start_1d((char *)0x90000000, (char *)0x10000 + 64 * k + {next_}, 64);
+    }}
+  }}
+}}
+"""
+ASK = "unsigned k = get();"
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "next_", "condition"),
+    [
+        ("", ASK, 64, "in any two rounds of a loop, get() >= 64; or get()' >= get(); or get() >= get()' + 2"),
+        ("", ASK, 8192, ""),
+        (ASK, "", 64, ""),
+    ],
+)
+def test_what_another_file_gives_in_each_round_is_told_of_any_two(
+    tmp_path: Path, before: str, inside: str, next_: int, condition: str
+) -> None:
+    text = ASKED.format(before=before, inside=inside, next_=next_)
+    verdict = judged(tmp_path, text, "__SIZEOF_POINTER__=4")
+    said = [one for one in verdict.conditions if "f():" in one]
+    assert verdict.status is Status.PROVED
+    assert said == ([f"f(): {condition}"] if condition else [])
+
+
+@pytest.mark.parametrize(
+    ("of", "told"), [("job_t *q = j + i;", ["in any two rounds of a loop"]), ("job_t *q = j;", [])]
+)
+def test_a_member_of_another_structure_in_each_round_is_told_of_any_two(
+    tmp_path: Path, of: str, told: list[str]
+) -> None:
+    both = "snrt_dma_start_1d((char *)0x10000 + at, (char *)0x80000000, 64);"
+    both += "snrt_dma_start_1d((char *)0x90000000, (char *)0x10040 + at, 64);"
+    loop = f"for (unsigned i = 0; i < n; i++) {{ {of} unsigned at = q->n; if (at <= 0x10000) {{ {both} }} }}"
+    head = "void f(job_t *j, unsigned n) { assert(n > 8 && n < 40 && j < (job_t *)0x1000);"
+    verdict = judged(tmp_path, f"{JOB}{head} {loop} }}", "__SIZEOF_POINTER__=4")
+    assert verdict.status is Status.PROVED
+    said = [one for one in verdict.conditions if "f():" in one]
+    assert [one.removeprefix("f(): ").partition(",")[0] for one in said] == told

@@ -45,6 +45,7 @@ class Symbols:
     parameters: frozenset[str] | None = None  # those of the function that runs
     chosen: set[str] = field(default_factory=set)  # what a caller chooses beside them: what lies behind a parameter
     places: set[str] = field(default_factory=set)  # where another file puts something: anywhere, and not on the rest
+    each: set[str] = field(default_factory=set)  # another value in each round of a loop
     cores: set[str] = field(default_factory=set)  # numbers of which one core has 0
 
     def of(self, name: str, type_: CType, at: int, again: int, bottom: int | None = None) -> str:
@@ -82,6 +83,8 @@ class Arguments:
     values: dict[str, int]
     trace: Trace | None = None
     met: dict[tuple[str, int], int] = field(default_factory=dict)
+    rounds: int = 0  # of loops of any count, each in another, that are gone through
+    kept: dict[str, str] = field(default_factory=dict)  # symbols of what is the same each time, by what it is
     stated: dict[str, None] = field(default_factory=dict)
     generic: bool = True  # loops are followed for any count
     loops: list[Any] = field(default_factory=list)  # parts of them of which two rounds stand for all
@@ -89,7 +92,9 @@ class Arguments:
 
     def fresh(self, name: str, type_: CType, at: int) -> Value:
         again = self.met[name, at] = self.met.get((name, at), 0) + 1
-        return self._value(self.symbols.of(name, type_, at, again), type_)
+        symbol = self.symbols.of(name, type_, at, again)
+        self.symbols.each |= {symbol} if self.rounds else set()
+        return self._value(symbol, type_)
 
     def _value(self, symbol: str, type_: CType) -> Value:
         value = self.values.setdefault(symbol, self.symbols.usual(symbol))
@@ -103,8 +108,9 @@ class Arguments:
 
     def same(self, name: str, type_: CType, key: str = "", least: int | None = None) -> Value:
         """The symbol of what is the same each time that it is asked for."""
-        again = self.met[key or name, -2] = self.met.get((key or name, -2), 0) or self._next(name)
-        return self._value(self.symbols.of(name, type_, -2, again, least), type_)
+        if (key or name) not in self.kept:
+            self.kept[key or name] = self.symbols.of(name, type_, -2, self._next(name), least)
+        return self._value(self.kept[key or name], type_)
 
     def _next(self, name: str) -> int:
         """How many of one name there are, with this one."""

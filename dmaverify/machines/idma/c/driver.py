@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
 from pathlib import Path
@@ -44,6 +44,10 @@ class Driver:
     alone: frozenset[str] = frozenset()  # static functions that nobody calls or names
 
 
+class NothingLaunched(InputError):
+    """A file launches nothing that is read."""
+
+
 def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "", fetch: int = 64) -> Driver:
     """What the functions of a C file launch; `fetch` is the width of the bus that fetches descriptors. Raises
     InputError for a file that launches nothing.
@@ -76,12 +80,12 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
     entries += [FunctionLaunches("file", (), (), tuple(aliases))] if aliases else []
     entries += runs
     if not entries and launcher.stored is not None:
-        raise InputError(
+        raise NothingLaunched(
             f"{source.name} writes registers and launches nothing", launcher.stored.span,
             "a read of `next_id` launches what the registers hold",
         )  # fmt: skip
     if not entries:
-        raise InputError(
+        raise NothingLaunched(
             f"{source.name} launches nothing that is read", _nearest(root, file) or Span(source, 0, 0),
             "calls that are read: snrt_dma_start_1d and _2d, sys_dma_memcpy and its kin, those of the PULP runtime "
             f"(plp_dma_memcpy, mchan_transfer); registers: --engine front_end={'|'.join(registers.MAPS)}",
@@ -104,6 +108,21 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
         launcher.first_page,
         _alone(source, root, file),
     )
+
+
+def launches_by_headers(source: Source, names: Callable[[bytes], str | None]) -> str | None:
+    """What a file that names no call launches by functions and macros of its headers: the name that `names` finds."""
+    whole = joined(source)
+    found = names(whole.text.encode("utf-8", "replace")) if whole is not source else None
+    if found is None:
+        return None
+    try:
+        read_driver(source, {})
+    except NothingLaunched:
+        return None
+    except InputError:
+        pass  # of which the check tells more
+    return found
 
 
 def _collected(source: Source, defines: Mapping[str, str], front_end: str, fetch: int) -> tuple[Launcher, Part]:

@@ -11,12 +11,15 @@ Source: snitch_cluster, `sw/runtime/src` (which core a function runs on does not
 
 from __future__ import annotations
 
+from dmaverify.machines.idma.c.accesses import FILLS
+from dmaverify.machines.idma.c.aggregates import ObjectPlace
 from dmaverify.machines.idma.c.arguments import polynomial
 from dmaverify.machines.idma.c.code import Part
-from dmaverify.machines.idma.c.effects import bare, jumps, root_of
+from dmaverify.machines.idma.c.effects import DOES, bare, jumps, root_of, target_of
 from dmaverify.machines.idma.c.launches import Launcher
-from dmaverify.machines.idma.c.names import OF_A_CORE, OTHER_ROLE, PLACES, ROLE
-from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value
+from dmaverify.machines.idma.c.names import NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE
+from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, unknown
+from dmaverify.prove.sizes.shadow import poly_of
 from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.values import replace
 
@@ -26,12 +29,17 @@ class ForeignReader(Launcher):
 
     epoch = 0
     """How often the file itself has written memory that is not followed."""
+    lent_out = False
+    """Whether a function of another file ran, which may write what a caller gave."""
 
     # ------------------------------------------------------------ functions of other files
 
     def called(self, call: Part, name: str, arguments: list[Part]) -> Value:
         found = super().called(call, name, arguments)
-        if self.arguments is None or not self.stack or not self._is_foreign(name) or found.number is not None:
+        foreign = self._is_foreign(name)
+        self.epoch += foreign and name.removeprefix("__builtin_") in FILLS
+        self.lent_out |= foreign and name not in NO_LAUNCH
+        if self.arguments is None or not self.stack or not foreign or found.number is not None:
             return found
         symbols = self.arguments.symbols
         if name in OF_A_CORE:
@@ -87,6 +95,15 @@ class ForeignReader(Launcher):
                 value = self.given(left, str(left), held.type, value.why)
         return super()._stored(part, left, value, in_place=in_place)
 
+    def _kept_in(self, place: ObjectPlace, left: Part, value: Value) -> Value:
+        self.epoch += place.whole.escaped
+        return super()._kept_in(place, left, value)
+
+    def disturbed(self, part: Part) -> None:
+        targets = [target_of(self.file, one) for one in part.every()]
+        self.epoch += any(one is not None and one.type != "identifier" for one in targets)
+        super().disturbed(part)
+
     # ------------------------------------------------------------ memory
 
     def _field_expression(self, part: Part) -> Value:
@@ -94,16 +111,34 @@ class ForeignReader(Launcher):
         op = part.node.child_by_field_name("operator")
         if found.number is not None or type(found) is not Value or op is None or op.type != "->" or not self._reads():
             return found
-        type_, base = self.static_type(part), self.value(part.field("argument"))
+        type_, at = self.static_type(part), part.field("argument")
         real = type_ is not None and bool(type_.step) and not type_.pointer
+        base = unknown("it does more") if at is None or any(p.type in DOES for p in at.every()) else self.value(at)
         if type_ is None or real or base.number is None or self.arguments is None:
             return found
-        key = f"{base.number} {self.epoch} {part.field('field')}"
+        loads = self._loads(base.number, base.type.step)
+        key = f"{base.number} {self.epoch} {loads} {part.field('field')} {base.type.target}"
         self.conditions[f"what `{root_of(part)}` points at does not change while {self.entry}() runs"] = None
-        value, symbols = self.arguments.same(f"{part}", type_, key), self.arguments.symbols
-        if names_in(base.number) <= symbols.chosen | (symbols.parameters or frozenset()):
+        name = f"{part}'" if self.epoch or loads else f"{part}"  # what is stated is stated of what the caller gives
+        value, symbols = self.arguments.same(name, type_, key), self.arguments.symbols
+        of = names_in(base.number)
+        moves = bool(self.epoch or loads or of & symbols.each or of - symbols.known.keys())  # `of` a round, the last
+        symbols.each |= names_in(value.number) if self.arguments.rounds and moves else set()
+        if self.epoch or loads or self.lent_out:
+            return value
+        if of <= symbols.chosen | (symbols.parameters or frozenset()):
             symbols.chosen |= names_in(value.number)
         return value
+
+    def _loads(self, at: int, size: int) -> int:
+        """How many launches so far surely write to the `size` bytes at an address."""
+        found = 0
+        for request in (one.descriptor.request for one in self.told):
+            plain = polynomial(request.dst) is None and polynomial(at) is None
+            apart = request.dst - at if plain else (poly_of(request.dst) - poly_of(at)).constant
+            long = 1 if polynomial(request.length) is not None else request.length
+            found += apart is not None and -long < apart < (size or 1 << 64)
+        return found
 
     def _reads(self) -> bool:
         """Whether reads of memory are reads of memory: of no register, and of no descriptor."""

@@ -21,9 +21,23 @@ _APART = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/|//[^\
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\"([^\"\n]+)\"[^\n]*$", re.MULTILINE)
 _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*$", re.MULTILINE)
 _GUARD = re.compile(r"\s*#[ \t]*ifndef[ \t]+(\w+)[^\n]*\n\s*#[ \t]*define[ \t]+\1\b")
-_RUNTIME = re.compile(r"\b(?:snrt_dma|plp_dma|mchan|sys_dma)_\w*\s*\([^;{}]*\)\s*\{")
+_BRANCH = re.compile(r"^[ \t]*#[ \t]*(if|el|endif)[^\n]*$", re.MULTILINE)
+_RUNTIME = re.compile(r"[\w*)]\s*\b(?:snrt_dma|plp_dma|mchan|sys_dma)_\w*\s*\([^;{}]*\)\s*\{")
 """A definition of what launches: this is the runtime, whose calls are known by their names."""
 _OF_C = re.compile(r"assert|errno|float|inttypes|limits|math|std\w+|string")
+
+
+_OPENS = {"if": 1, "el": 0, "endif": -1}
+
+
+def _is_guarded(text: str) -> bool:
+    """Whether a text without comments is in a guard as a whole: then it is read once."""
+    depth = 0
+    for one in _BRANCH.finditer(text) if _GUARD.match(text) else ():
+        depth += _OPENS[one[1]]
+        if depth == 0 or (depth == 1 and one[1] == "el"):
+            return depth == 0 and not text[one.end() :].strip()
+    return False
 
 
 def others_in(text: str) -> bool:
@@ -72,21 +86,24 @@ class _Joiner:
             self.texts.append(source.text[start:end])
             self.length += end - start
 
-    def file(self, source: Source, folder: Path, depth: int) -> None:
+    def file(self, source: Source, folder: Path, depth: int, sure: bool = True) -> None:
         done = 0
         apart = _APART.sub(lambda m: m[0] if m[0][0] == '"' else re.sub(r"[^\n]", " ", m[0]), source.text)
         for match in _INCLUDE.finditer(apart):
-            found = self.header(folder / match[1]) if depth < MOST_DEPTH else None
+            open_ = sum(_OPENS[one[1]] for one in _BRANCH.finditer(apart, 0, match.start())) - _is_guarded(apart)
+            found = self.header(folder / match[1], sure and open_ == 0) if depth < MOST_DEPTH else None
             if found is None:
                 continue
             self.add(source, done, match.start())
             if found.text:
-                self.file(found, (folder / match[1]).parent, depth + 1)
+                self.file(found, (folder / match[1]).parent, depth + 1, sure and open_ == 0)
             done = match.end()
         self.add(source, done, len(source.text))
 
-    def header(self, path: Path) -> Source | None:
-        """A header; without text where it is there already, None where nothing is read of it."""
+    def header(self, path: Path, sure: bool) -> Source | None:
+        """A header; without text where it is there already, None where nothing is read of it. What a condition
+        includes is there only maybe.
+        """
         home = Path(self.main.name).parent
         if not is_inside(path, home):
             return None
@@ -101,7 +118,7 @@ class _Joiner:
         if len(text) > MOST_BYTES or not left or _RUNTIME.search(text):
             return None
         apart = _APART.sub(lambda m: m[0] if m[0][0] in "\"'" else re.sub(r"[^\n]", " ", m[0]), text)
-        if _ONCE.search(apart) or _GUARD.match(apart):
+        if sure and (_ONCE.search(apart) or _is_guarded(apart)):
             self.once.add(real)
         self.headers[str(path)] = None
         text = _ONCE.sub(lambda m: " " * len(m[0]), text)

@@ -42,6 +42,7 @@ class LoopCut:
     key: tuple[int, int]
     turns: int = 1
     points: tuple[Poly, ...] = ()
+    writes: bool = False  # memory: what a round reads of it, another one may have written
 
 
 class Recut(Exception):
@@ -104,12 +105,14 @@ class LoopRunner(ForeignReader):
         cut = arguments.cuts.get((whole.raw.start, again), LoopCut((whole.raw.start, again)))
         moving = self._moving(body, {name})
         first = {name: (start, step)} | {other: (self.name_of(other), by) for other, by in moving.items()}
-        since, epoch = self.since, self.epoch
+        since, epoch, loops = self.since, self.epoch, len(arguments.loops)
         self.since = self.serial if since is None else since
         for begin, end in self._stretches(cut, count):
             self._rounds(whole, body, cut, begin, end, first)
         if self.epoch != epoch and any(one.type in ELEMENTS for one in condition.every()):
             raise Stuck("what is read from memory ends a loop that writes memory")
+        if self.epoch != epoch and not cut.writes and len(arguments.loops) > loops:
+            raise Recut(replace(cut, writes=True))
         self.since = since
         self._set_all(first, count)
 
@@ -151,10 +154,14 @@ class LoopRunner(ForeignReader):
             k, d = (made(trace, 1, Poly.symbol(one)) for one in numbers)
             arguments.loops.append(LoopRounds(cut, numbers[0], numbers[1], poly_of(turns), poly_of(begin)))
             trace.record(SizeFact("ge", poly_of(turns) - Poly.of(2)))  # else there is no later round, nor a wait of it
+            arguments.rounds += 1
             for number in (k, k + 1 + d):
                 self._forget_carried(body, first)
+                self.epoch += cut.writes
                 for turn in range(cut.turns):
                     self._one_round(whole, body, begin + number * cut.turns + turn, first)
+            arguments.rounds -= 1
+            self.epoch += cut.writes
             at = begin + turns * cut.turns
         else:
             rest = many
@@ -202,6 +209,8 @@ class LoopRunner(ForeignReader):
         name = str(left)
         start, bound = self.name_of(name), self.value(condition.field("right"))
         step = self._step(update, name)
+        if start.type.pointer and step is not None:
+            step = step * start.type.step or None
         inside = [*body.every(), *(p for p in [condition.field("right")] if p is not None for p in p.every())]
         assigned = {variable(self.file, part) for part in inside}
         if self._by_macros(inside):  # what a macro carries over is not looked for

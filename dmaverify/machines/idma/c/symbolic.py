@@ -245,9 +245,7 @@ class ArgumentSearch:
         usual = ({name: symbols.usual(name, backwards=way) for name in symbols.known} for way in (False, True))
         if any(all(run.values.get(name) == one[name] for name in symbols.places) for one in usual):
             own |= symbols.places
-        used = {name for fact in (run.region.facts if run.region is not None else ()) for name in fact.poly.symbols}
-        floors = run.region.floors if run.region is not None else ()
-        used |= {name for one in floors for name in one.top.symbols | one.bottom.symbols} - {f.name for f in floors}
+        used = _named(run.region.facts, run.region) if run.region is not None else set[str]()
         plain = run.status == "broken" and run.region is not None
         if (used & symbols.known.keys() if plain else symbols.known.keys()) <= own:
             return True
@@ -257,14 +255,22 @@ class ArgumentSearch:
         return [run for run in self.runs if run.status == "proved" and run.launches]
 
     def conditions(self, right: Sequence[SymbolicRun]) -> list[str]:
-        """Values for which some runs stand, each a conjunction; none that fixes an argument."""
+        """Values for which some runs stand, each a conjunction; none that fixes an argument. Of what differs from round
+        to round a run knows two rounds, so that all runs that are told have to be of such.
+        """
         out: list[str] = []
+        each = ""
         for run in sorted(right, key=lambda one: -one.looped):
             assert run.region is not None
+            if each and not run.looped:
+                break
             if len(out) < MOST_CLAUSES and not fixes(run.region.facts, self.function.symbols.known):
                 facts = self._reduced(run.region)
-                out.append(" and ".join(shown_text(fact.text) for fact in facts) or "always")
-        return out
+                text = " and ".join(shown_text(fact.text) for fact in facts) or "always"
+                out += [text] if text not in out else []
+                if run.looped and _named(facts, run.region) & self.function.symbols.each:
+                    each = "in any two rounds of a loop, "
+        return [f"{each}{out[0]}", *out[1:]] if out else out
 
     def _reduced(self, region: SizeRegion) -> list[SizeFact]:
         """The facts of a region without those that the others imply, or that leave out what other runs stand for."""
@@ -290,6 +296,12 @@ class ArgumentSearch:
             for name, value in run.values.items()
         )
         return replace(found, name=f"{found.name}({given})")
+
+
+def _named(facts: Sequence[SizeFact], region: SizeRegion) -> set[str]:
+    """The symbols that facts, and quotients of their region, speak of."""
+    floors = {name for one in region.floors for name in one.top.symbols | one.bottom.symbols}
+    return ({name for fact in facts for name in fact.poly.symbols} | floors) - {one.name for one in region.floors}
 
 
 @dataclass(frozen=True, slots=True)
