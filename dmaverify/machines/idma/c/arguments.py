@@ -22,6 +22,10 @@ PLACE, APART, USUAL = 0x1000_0000, 0x0100_0000, 64
 """Where the first pointer points in the first run, how far apart others are, and what other values are then."""
 
 
+_SAME, OF_ROUNDS = -2, 10
+"""Where symbols are met that stand at no one place of the text, and how those of rounds are told from them."""
+
+
 class Stopped(Exception):
     """An assertion does not hold: nothing behind it runs."""
 
@@ -91,13 +95,15 @@ class Arguments:
     cuts: Mapping[tuple[int, int], Any] = field(default_factory=dict)  # how loops are looked at, by where they are met
 
     def fresh(self, name: str, type_: CType, at: int) -> Value:
-        again = self.met[name, at] = self.met.get((name, at), 0) + 1
-        symbol = self.symbols.of(name, type_, at, again)
+        where = -at - OF_ROUNDS if self.rounds else at  # of any round, and of the first one gone through, are two
+        again = self.met[name, where] = self.met.get((name, where), 0) + 1
+        symbol = self.symbols.of(name, type_, where, again)
         self.symbols.each |= {symbol} if self.rounds else set()
-        return self._value(symbol, type_)
+        return self._value(symbol, type_, self.symbols.names.get((name, -at - OF_ROUNDS, 1)))
 
-    def _value(self, symbol: str, type_: CType) -> Value:
-        value = self.values.setdefault(symbol, self.symbols.usual(symbol))
+    def _value(self, symbol: str, type_: CType, round_: str | None = None) -> Value:
+        """A symbol; where nothing says what it is here, it is what it is in a round of a loop of any count."""
+        value = self.values.setdefault(symbol, self.values.get(round_ or "", self.symbols.usual(symbol)))
         if self.trace is None:
             return Value(value, type_)
         one = self.symbols.known[symbol]
@@ -106,16 +112,13 @@ class Arguments:
             self.trace.ends[symbol] = (one.least, one.most)
         return Value(number_of(self.trace, symbol), type_)
 
-    def same(self, name: str, type_: CType, key: str = "", least: int | None = None) -> Value:
-        """The symbol of what is the same each time that it is asked for."""
+    def same(self, name: str, type_: CType, key: str = "", least: int | None = None, *, each: bool = False) -> Value:
+        """The symbol of what is the same each time that it is asked for; `each`: in one round of any."""
         if (key or name) not in self.kept:
-            self.kept[key or name] = self.symbols.of(name, type_, -2, self._next(name), least)
-        return self._value(self.kept[key or name], type_)
-
-    def _next(self, name: str) -> int:
-        """How many of one name there are, with this one."""
-        self.met[name, -3] = self.met.get((name, -3), 0) + 1
-        return self.met[name, -3]
+            where = _SAME - OF_ROUNDS if each else _SAME
+            again = self.met[name, where] = self.met.get((name, where), 0) + 1
+            self.kept[key or name] = self.symbols.of(name, type_, where, again, least)
+        return self._value(self.kept[key or name], type_, self.symbols.names.get((name, _SAME - OF_ROUNDS, 1)))
 
     def holds(self, text: str, value: Value, line: int) -> None:
         """An assertion: from here on it holds. Raises Stopped where it does not."""

@@ -120,10 +120,11 @@ class ForeignReader(Launcher):
         key = f"{base.number} {self.epoch} {loads} {part.field('field')} {base.type.target}"
         self.conditions[f"what `{root_of(part)}` points at does not change while {self.entry}() runs"] = None
         name = f"{part}'" if self.epoch or loads else f"{part}"  # what is stated is stated of what the caller gives
-        value, symbols = self.arguments.same(name, type_, key), self.arguments.symbols
-        of = names_in(base.number)
+        of, symbols = names_in(base.number), self.arguments.symbols
         moves = bool(self.epoch or loads or of & symbols.each or of - symbols.known.keys())  # `of` a round, the last
-        symbols.each |= names_in(value.number) if self.arguments.rounds and moves else set()
+        each = self.arguments.rounds > 0 and moves
+        value = self.arguments.same(name, type_, key, each=each)
+        symbols.each |= names_in(value.number) if each else set()
         if self.epoch or loads or self.lent_out:
             return value
         if of <= symbols.chosen | (symbols.parameters or frozenset()):

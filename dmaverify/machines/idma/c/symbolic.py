@@ -321,7 +321,12 @@ def settled(
     search.search()
     proved = search.proved()
     right = proved or [run for run in search.runs if run.status == "proved"]  # of what launches nothing, too
-    shown = next((found for run in right if (found := search.plain(run)) is not None), None)
+    shown: FunctionLaunches | None = None
+    for run in right:  # one that launches where its rounds do
+        if (found := search.plain(run)) is not None and (shown is None or found.told):
+            shown = found
+        if shown is not None and (shown.told or not run.launches):
+            break
     if shown is not None:
         if search.complete and all(run.status in ("proved", "stopped") for run in search.runs):
             return SettledFunction(shown)
