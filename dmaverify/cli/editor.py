@@ -11,9 +11,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dmaverify.cli.opened import Opened
+from dmaverify.cli.opened import Opened, asked_of
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import unsaved
 from dmaverify.report.order import told
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
 
 SUFFIXES = (".toml", ".rs", ".pto", ".mlir", ".job", ".jobs", ".idma", ".csv", ".jsonl", ".c", ".h")
-SETTINGS: Mapping[str, Any] = {"cross_check": 0, "timeout": 10.0}
-"""How an editor's text is judged: as `check --no-execute --timeout 10s`."""
 _TABLE = re.compile(r"^[ \t]*\[+[ \t]*([A-Za-z_-]+)[ \t]*(?:\.[ \t]*[\"']?([\w-]+))?", re.MULTILINE)
 _BLACK = re.compile(r"\S")
 _ENTRIES = {"transfer", "access", "gather", "scatter"}
@@ -42,7 +40,7 @@ def judged(path: str, text: str, before: Opened | None = None, others: Mapping[s
     from dmaverify.prove.boundary import unreadable
 
     try:
-        target, asked = _asked(path)
+        target, asked = asked_of(path)
     except InputError as error:
         where = Verdict(Path(path).stem, "", Status.ERROR, path=path, line=1)
         return Opened(path, text, (unreadable([error], path, where),), around)
@@ -52,16 +50,6 @@ def judged(path: str, text: str, before: Opened | None = None, others: Mapping[s
         if found is None:
             found = check_job((path, None, target, dict(asked)))[0]
     return Opened(path, text, tuple(found), around, asked, target)
-
-
-def _asked(path: str) -> tuple[str | None, Mapping[str, Any]]:
-    """The machine and the readings of the settings of the project, and how an editor's text is judged beside. Raises
-    InputError.
-    """
-    from dmaverify.plan.settings import find_settings
-
-    own = find_settings(Path(path).absolute().parent)
-    return own.target, {**SETTINGS, "readings": dict(own.reading)}
 
 
 def _is_ours(path: str, text: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source, Span
@@ -18,6 +19,9 @@ from dmaverify.verdict import Verdict
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
+
+SETTINGS: Mapping[str, Any] = {"cross_check": 0, "timeout": 10.0}
+"""How an editor's text is judged: as `check --no-execute --timeout 10s`."""
 
 
 @dataclass(frozen=True)
@@ -51,3 +55,13 @@ class Opened:
     def own(self, span: Span | None) -> bool:
         """Whether a place lies in this text."""
         return span is not None and os.path.abspath(span.source.name) == os.path.abspath(self.path)
+
+
+def asked_of(path: str) -> tuple[str | None, Mapping[str, Any]]:
+    """The machine and the readings of the settings of the project, and how an editor's text is judged beside. Raises
+    InputError.
+    """
+    from dmaverify.plan.settings import find_settings
+
+    own = find_settings(Path(path).absolute().parent)
+    return own.target, {**SETTINGS, "readings": dict(own.reading)}

@@ -64,8 +64,8 @@ def test_an_empty_dmaverify_toml_ends_the_search(shell, monkeypatch):
         ("jobs = true", "`jobs` is not", "1 to 256"),
         ('cache = "no"', "`cache` is not true or false", "true or false"),
         ("target = ''", "`target` is not", "machine"),
-        ("reading = {a = 1}", "`reading` is not a table", "alignment"),
-        ('per-path-ignore = {"a" = "b"}', "`per-path-ignore` is not", "old/*"),
+        ("reading = {a = 1}", "`a` of `reading` is no text", "alignment"),
+        ('per-path-ignore = {"a" = "b"}', "`a` of `per-path-ignore` is no list", "old/*"),
     ],
 )
 def test_a_wrong_setting_is_told_with_its_place_and_what_was_meant(shell, good, line, said, hint):
