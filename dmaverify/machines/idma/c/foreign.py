@@ -17,7 +17,7 @@ from dmaverify.machines.idma.c.arguments import polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.effects import DOES, bare, jumps, root_of, target_of
 from dmaverify.machines.idma.c.launches import Launcher
-from dmaverify.machines.idma.c.names import NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE
+from dmaverify.machines.idma.c.names import CLUSTER, NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE
 from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, unknown
 from dmaverify.prove.sizes.shadow import poly_of
 from dmaverify.prove.sizes.trace import Stuck
@@ -43,7 +43,7 @@ class ForeignReader(Launcher):
             return found
         symbols = self.arguments.symbols
         if name in OF_A_CORE:
-            symbols.cores |= {f"{name}()"} if name.endswith("idx") else set()
+            symbols.cores |= {f"{name}()"} if name == CLUSTER else set()
             return self.arguments.same(f"{name}()", UINT)
         if name in (ROLE, OTHER_ROLE):
             symbols.chosen.add(f"{ROLE}()")

@@ -73,6 +73,8 @@ OF_A_CORE = frozenset((
     "snrt_hartid", "snrt_global_compute_core_num", "snrt_global_compute_core_idx",
 ))  # fmt: skip
 """Functions of the Snitch runtime whose results are the same each time that a core calls them."""
+CLUSTER = "snrt_cluster_idx"
+"""The number of the cluster: some core that moves data is in cluster 0."""
 ROLE, OTHER_ROLE = "snrt_is_dm_core", "snrt_is_compute_core"
 PLACES = ("snrt_l1_next", "snrt_l1_alloc", "snrt_l1_malloc", "snrt_l1_alloc_cluster_local", "snrt_l3_next",
            "snrt_l3_alloc", "snrt_l1alloc", "snrt_l3alloc", "snrt_l1_alloc_compute_core_local", "snrt_remote_l1_ptr",
