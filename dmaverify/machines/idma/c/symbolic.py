@@ -276,11 +276,17 @@ class ArgumentSearch:
         """The facts of a region without those that the others imply, or that leave out what other runs stand for."""
         kept = list(region.facts)
         known = [run.region for run in self.runs if run.status in ("proved", "stopped") and run.region is not None]
-        for fact in region.facts:
-            others = tuple(one for one in kept if one is not fact)
-            asked = replace(self.template, assume=others, floors=region.floors)
-            if outside_all(asked, [SizeRegion((fact,), region.floors), *known]).status == "unsat":
-                kept = list(others)
+        many = len(kept)
+        while many:  # most are implied: many at once, then fewer
+            at = 0
+            while at < len(kept):
+                others, part = (*kept[:at], *kept[at + many :]), tuple(kept[at : at + many])
+                asked = replace(self.template, assume=others, floors=region.floors)
+                if outside_all(asked, [SizeRegion(part, region.floors), *known]).status == "unsat":
+                    kept = list(others)
+                else:
+                    at += many
+            many //= 2
         return kept
 
     def plain(self, run: SymbolicRun) -> FunctionLaunches | None:
