@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from dmaverify.prove.sizes.facts import SizeFact, SizeSymbol
+from dmaverify.prove.sizes.facts import SizeFact, SizeRegion, SizeSymbol
 
 
 def fixes(facts: Sequence[SizeFact], symbols: Mapping[str, SizeSymbol]) -> bool:
@@ -44,3 +44,9 @@ def shown_text(text: str) -> str:
 
     called = re.sub(r"\b\d{5,}\b", power, text).split("()")
     return "()".join(part.translate(str.maketrans("()", "[]")) for part in called)
+
+
+def named_in(facts: Sequence[SizeFact], region: SizeRegion) -> set[str]:
+    """The symbols that facts, and quotients of their region, speak of."""
+    floors = {name for one in region.floors for name in one.top.symbols | one.bottom.symbols}
+    return ({name for fact in facts for name in fact.poly.symbols} | floors) - {one.name for one in region.floors}

@@ -15,7 +15,7 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.idma.c.arguments import PLACE, USUAL, Arguments, Misaligned, polynomial
-from dmaverify.machines.idma.c.conditions import fixes, shown_text
+from dmaverify.machines.idma.c.conditions import fixes, named_in, shown_text
 from dmaverify.machines.idma.c.driver import FunctionOfFile
 from dmaverify.machines.idma.c.launches import FunctionLaunches
 from dmaverify.machines.idma.c.loops import LoopCut, Recut, for_every_round
@@ -245,7 +245,7 @@ class ArgumentSearch:
         usual = ({name: symbols.usual(name, backwards=way) for name in symbols.known} for way in (False, True))
         if any(all(run.values.get(name) == one[name] for name in symbols.places) for one in usual):
             own |= symbols.places
-        used = _named(run.region.facts, run.region) if run.region is not None else set[str]()
+        used = named_in(run.region.facts, run.region) if run.region is not None else set[str]()
         plain = run.status == "broken" and run.region is not None
         if (used & symbols.known.keys() if plain else symbols.known.keys()) <= own:
             return True
@@ -268,7 +268,7 @@ class ArgumentSearch:
                 facts = self._reduced(run.region)
                 text = " and ".join(shown_text(fact.text) for fact in facts) or "always"
                 out += [text] if text not in out else []
-                if run.looped and _named(facts, run.region) & self.function.symbols.each:
+                if run.looped and named_in(facts, run.region) & self.function.symbols.each:
                     each = "in any two rounds of a loop, "
         return [f"{each}{out[0]}", *out[1:]] if out else out
 
@@ -302,12 +302,6 @@ class ArgumentSearch:
             for name, value in run.values.items()
         )
         return replace(found, name=f"{found.name}({given})")
-
-
-def _named(facts: Sequence[SizeFact], region: SizeRegion) -> set[str]:
-    """The symbols that facts, and quotients of their region, speak of."""
-    floors = {name for one in region.floors for name in one.top.symbols | one.bottom.symbols}
-    return ({name for fact in facts for name in fact.poly.symbols} | floors) - {one.name for one in region.floors}
 
 
 @dataclass(frozen=True, slots=True)
