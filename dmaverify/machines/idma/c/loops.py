@@ -92,6 +92,21 @@ class LoopRunner(ForeignReader):
     """A launcher that follows counted loops of any count."""
 
     def _loop(self, whole: Part, condition: Part | None, body: Part | None, update: Part | None) -> None:
+        before = self._read_by(condition)
+        self._looped(whole, condition, body, update)
+        if self._read_by(condition) != before:
+            raise Stuck("a loop is ended by memory that is written in it")
+
+    def _read_by(self, condition: Part | None) -> list[Poly]:
+        """What members of objects of the caller hold that a condition reads, in runs with arguments."""
+        if condition is None or self.arguments is None or self.arguments.trace is None or not self._reads():
+            return []
+        if any(p.type in DOES for p in condition.every()):
+            return []
+        values = [self.value(p).number for p in condition.every() if p.type == "field_expression"]
+        return [poly_of(one) for one in values if one is not None and polynomial(one) is not None]
+
+    def _looped(self, whole: Part, condition: Part | None, body: Part | None, update: Part | None) -> None:
         arguments = self.arguments
         found = None
         if arguments is not None and arguments.trace is not None and arguments.generic:
