@@ -558,3 +558,47 @@ def test_a_member_of_another_structure_in_each_round_is_told_of_any_two(
     assert verdict.status is Status.PROVED
     said = [one for one in verdict.conditions if "f():" in one]
     assert [one.removeprefix("f(): ").partition(",")[0] for one in said] == told
+
+
+BOUND = """typedef struct {{ unsigned n, done; }} job_t;
+void f(job_t *j, char *from, char *to) {{
+  for (unsigned i = 0; i < j->n; i++) {{ snrt_dma_start_1d({to}, from, 4); snrt_dma_wait_all(); }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("to", "status"), [("j", "unknown"), ("&j->n", "unknown"), ("(char *)j + 8", "proved"), ("to", "proved")]
+)
+def test_a_loop_that_writes_its_own_bound_has_no_number_of_rounds(tmp_path: Path, to: str, status: str) -> None:
+    assert judged(tmp_path, BOUND.format(to=to), "__SIZEOF_POINTER__=4").status.value == status
+
+
+FILL, WAIT = "snrt_dma_start_1d((void *)0x1000, (void *)0x2000, 64);", "snrt_dma_wait_all();"
+TAKE = "snrt_dma_start_1d((void *)0x3000, (void *)0x1000, 64);"
+DM = "snrt_is_dm_core()"
+
+
+@pytest.mark.parametrize(
+    ("body", "of_a_core"),
+    [
+        (f"if ({DM}) {{ {FILL} {WAIT} {TAKE} }}", False),
+        (f"if (!{DM}) return; {FILL} {WAIT} {TAKE}", False),
+        (f"if (!{DM}) {{ work(); }} else {{ {FILL} }}", False),
+        (f"if ({DM}) {{ {FILL} }} else {{ return; }} {WAIT} {TAKE}", False),
+        (f"{FILL} {WAIT} {TAKE}", False),
+        (f"{FILL} if ({DM}) {WAIT} {TAKE}", True),  # another core does not wait
+        (f"if (!{DM}) {{ return; work(); }} {FILL}", True),
+        (f"if ({DM}) {{ {FILL} {WAIT} return; }} {TAKE}", True),
+        (f"for (int i = 0; i < 3; i++) {{ if ({DM}) {{ {WAIT} continue; }} }} {FILL}", True),
+        (f"once(); {FILL}", True),
+    ],
+)
+def test_a_launch_that_other_cores_reach_too_is_judged_of_the_core_that_moves_data(
+    tmp_path: Path, body: str, of_a_core: bool
+) -> None:
+    once = f"static void once(void) {{ if (!{DM}) return; work(); }}"
+    verdict = judged(tmp_path, f"void work(void);\n{once}\nvoid f(void) {{ {body} }}")
+    assert verdict.status is Status.PROVED
+    assert ("f() runs on the core that moves data" in verdict.conditions) is of_a_core
+    assert not any("core" in text for text in verdict.assumptions)

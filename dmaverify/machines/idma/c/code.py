@@ -252,3 +252,10 @@ def declared(part: Part) -> tuple[str, str, int, Part | None]:
         if inner is None:
             return "", outer, pointers, shape
         node = inner
+
+
+def returns(part: Part) -> bool:
+    """Whether a statement ends the function, seen from its last one alone."""
+    if part.type == "compound_statement":
+        return bool(part.parts()) and returns(part.parts()[-1])
+    return part.type == "return_statement"

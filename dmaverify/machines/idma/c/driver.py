@@ -352,6 +352,8 @@ def _entries(file: File) -> list[str]:
 
 def _entry(launcher: Launcher, name: str) -> FunctionLaunches:
     launcher.finish()
+    if launcher.roles and launcher.unguarded:
+        launcher.conditions[f"{name}() runs on the core that moves data"] = None
     return FunctionLaunches(
         name, tuple(launcher.told), tuple(launcher.waits), tuple(launcher.doubts), launcher.foreign,
         tuple(launcher.partly), tuple(launcher.facts), tuple(launcher.until), tuple(launcher.conditions),

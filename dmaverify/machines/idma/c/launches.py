@@ -110,6 +110,7 @@ class Launcher(ChainReader):
     def fresh(self) -> None:
         """Nothing launched, nothing written."""
         self.told: list[ToldDescriptor] = []
+        self.roles = self.unguarded = False
         self.waits: list[int] = []
         self.partly: list[tuple[int, int]] = []
         self.objects: dict[str, dict[str, Value]] = {}
@@ -333,6 +334,7 @@ class Launcher(ChainReader):
             self.steps += 100  # the answer is UNKNOWN: a loop without an end need not be followed as far as others
             return unknown("too many launches")
         self.told.append(told)
+        self.unguarded |= not self.guards
         return Value(None, UINT, "the id of a launch", len(self.told) - 1)
 
     def disturbed(self, part: Part) -> None:

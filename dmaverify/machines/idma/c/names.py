@@ -45,15 +45,32 @@ TRACKING = ("snrt_dma_start_tracking", "snrt_dma_stop_tracking")
 UNREAD = ("snrt_dma_", "plp_dma_", "mchan_")
 """How functions begin that may launch, whatever they are."""
 ASSERTIONS = ("assert", "__builtin_assume")
-SNRT_PLAIN = (
-    "is_dm_core", "is_compute_core", "hartid", "mcycle", "fpu_fence", "exit", "cluster", "cls", "putchar",
+CLUSTER = "snrt_cluster_idx"
+"""The number of the cluster: some core that moves data is in cluster 0."""
+ROLE, OTHER_ROLE = "snrt_is_dm_core", "snrt_is_compute_core"
+_OF_A_CORE = (
+    "hartid", "global_compute_core_num", "global_compute_core_idx",
     *(f"{place}_{what}" for place in ("cluster", "global", "cluster_compute", "cluster_dm")
-      for what in ("idx", "num", "core_idx", "core_num", "core_base_hartid", "hw_barrier", "barrier")),
-    "inter_cluster_barrier", "partial_barrier", "global_compute_core_num", "global_compute_core_idx",
+      for what in ("idx", "num", "core_idx", "core_num", "core_base_hartid")),
+)  # fmt: skip
+OF_A_CORE = frozenset(f"snrt_{name}" for name in _OF_A_CORE)
+"""Functions of the Snitch runtime whose results are the same each time that a core calls them."""
+_PLACES = (
+    "l1alloc", "l3alloc", "remote_l1_ptr",
     *(f"l{level}_{what}" for level in (1, 3)
-      for what in ("next", "alloc", "malloc", "next_v2", "alloc_cluster_local", "alloc_compute_core_local",
-                   "update_next", "update_next_v2", "start_addr", "end_addr")),
-    "l1alloc", "l3alloc", "remote_l1_ptr", "alloc_init", "mutex_acquire", "mutex_release", "mutex_lock",
+      for what in ("next", "alloc", "malloc", "alloc_cluster_local", "alloc_compute_core_local", "start_addr")),
+)  # fmt: skip
+PLACES = (*(f"snrt_{name}" for name in _PLACES), "malloc", "calloc")
+"""Functions that return addresses."""
+SNRT_PLAIN = (
+    *(name.removeprefix("snrt_") for name in (ROLE, OTHER_ROLE)), *_OF_A_CORE, *_PLACES,
+    "mcycle", "fpu_fence", "exit", "cluster", "cls", "putchar",
+    *(f"{place}_{what}" for place in ("cluster", "global", "cluster_compute", "cluster_dm")
+      for what in ("hw_barrier", "barrier")),
+    "inter_cluster_barrier", "partial_barrier",
+    *(f"l{level}_{what}" for level in (1, 3)
+      for what in ("next_v2", "update_next", "update_next_v2", "end_addr")),
+    "alloc_init", "mutex_acquire", "mutex_release", "mutex_lock",
     *(f"ssr_{what}" for what in ("enable", "disable", "read", "write", "write_imm", "repeat", "loop_1d", "loop_2d",
                                  "loop_3d", "loop_4d")),
     *(f"{what}_perf_counter" for what in ("get", "start", "stop", "reset")),
@@ -67,16 +84,3 @@ NO_LAUNCH = frozenset((
 OF_C = re.compile(r"NULL|true|false|std(in|out|err)|errno|EOF|EXIT_\w+|__\w+__|__func__|\w+_(MAX|MIN)|INFINITY|NAN|"
                    r"M_(1_|2_)?(PI|E|LN\d+|LOG\d+E|SQRT\w+)(_\d)?|PLP_DMA_\w+|SNRT_S(SR|UPPORTS)_\w+")  # fmt: skip
 """Names of C's own headers, and constants of the runtimes: they do nothing."""
-OF_A_CORE = frozenset((
-    *(f"snrt_{place}_{what}" for place in ("cluster", "global", "cluster_compute", "cluster_dm")
-      for what in ("idx", "num", "core_idx", "core_num", "core_base_hartid")),
-    "snrt_hartid", "snrt_global_compute_core_num", "snrt_global_compute_core_idx",
-))  # fmt: skip
-"""Functions of the Snitch runtime whose results are the same each time that a core calls them."""
-CLUSTER = "snrt_cluster_idx"
-"""The number of the cluster: some core that moves data is in cluster 0."""
-ROLE, OTHER_ROLE = "snrt_is_dm_core", "snrt_is_compute_core"
-PLACES = ("snrt_l1_next", "snrt_l1_alloc", "snrt_l1_malloc", "snrt_l1_alloc_cluster_local", "snrt_l3_next",
-           "snrt_l3_alloc", "snrt_l1alloc", "snrt_l3alloc", "snrt_l1_alloc_compute_core_local", "snrt_remote_l1_ptr",
-           "snrt_l1_start_addr", "snrt_l3_malloc", "malloc", "calloc")  # fmt: skip
-"""Functions that return addresses."""

@@ -12,15 +12,14 @@ from collections.abc import Mapping
 
 from dmaverify.machines.idma.c.aggregates import ObjectPlace, WholeObject
 from dmaverify.machines.idma.c.cases import CaseReader
-from dmaverify.machines.idma.c.code import File, Part, declared, expanded
+from dmaverify.machines.idma.c.code import File, Part, declared, expanded, returns
 from dmaverify.machines.idma.c.doubts import MOST_CALLS
 from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, called_name, deep, exposures, jumps, splits, target_of
+from dmaverify.machines.idma.c.names import ROLE
 from dmaverify.machines.idma.c.numbers import WORD, Value, binary, promoted, unknown
 
 MOST_STEPS = 150_000
 _LEAVES = re.compile(r"\b(return|break|continue|goto)\b")
-_ROLES = ("snrt_is_dm_core()",)
-"""Conditions that say which core runs the driver: the one that launches is meant."""
 
 
 class _Left(Exception):
@@ -43,6 +42,8 @@ class Runner(CaseReader):
         self.stack = 0
         self.assumed: dict[str, None] = {}
         self.conditions: dict[str, None] = {}
+        self.guards = 0  # how many conditions say that what runs here runs on the core that moves data
+        self.roles = self.unguarded = False
         self.ran: set[str] = set()
         self._addressed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
@@ -215,8 +216,15 @@ class Runner(CaseReader):
             branch, other_ = (yes, no) if test else (no, yes)
             if other_ is not None and role is not None and self.launches(other_):
                 self.doubt(other_, f"the condition {condition}")  # of a core that is not meant
-            if branch is not None:
-                self.run(branch)
+            guards = self.guards
+            self.guards += role is not None
+            try:
+                if branch is not None:
+                    self.unguarded |= role is not None and bool(jumps(self.file, branch))  # others go on behind it
+                    self.run(branch)
+            finally:
+                self.guards = guards
+            self.guards += role is not None and other_ is not None and returns(other_)
             return
         why = f"the condition {condition}"
         for branch in both:
@@ -257,8 +265,8 @@ class Runner(CaseReader):
 
     def _role(self, part: Part | None) -> bool | None:
         text = str(part).strip("()").replace(" ", "").lstrip("!").rstrip("(") + "()"
-        if text in _ROLES:
-            self.assumed[f"{text} holds: the core that moves data is meant"] = None
+        if text == f"{ROLE}()":
+            self.roles = True
             return not str(part).lstrip("( ").startswith("!")
         return None
 
@@ -360,7 +368,7 @@ class Runner(CaseReader):
             self.doubt(at or function, f"calls of `{name}` deeper than {MOST_CALLS}")
             return unknown(f"`{name}` is called too deeply")
         shape = declared(declarator)[3]
-        outer, exposed, hidden = self.scopes, self.exposed, self.unseen
+        outer, exposed, hidden, guards = self.scopes, self.exposed, self.unseen, self.guards
         if name not in self._addressed:
             self._addressed[name] = exposures(self.file, function)
         self.exposed, self.unseen = self._addressed[name]
@@ -381,6 +389,6 @@ class Runner(CaseReader):
                     return left.value if same and said != "pointer" else unknown(f"`{name}` is of another type")
                 return self.converted_to(left.value, type_, said)
         finally:
-            self.scopes, self.exposed, self.unseen = outer, exposed, hidden
+            self.scopes, self.exposed, self.unseen, self.guards = outer, exposed, hidden, guards
             self.stack -= 1
         return unknown(f"`{name}` returns nothing")
