@@ -121,6 +121,7 @@ fuzz-idma: $(STAMP)
 	$(BIN)/python tests/fuzz/idma.py emit 10000
 	$(BIN)/python tests/fuzz/idma.py drivers 10000
 	$(BIN)/python tests/fuzz/idma.py arguments 1000
+	$(BIN)/python tests/fuzz/idma.py looped 1000
 	$(BIN)/python tests/fuzz/c_drivers.py 1000
 
 agree: $(STAMP)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.plan_text import HALF_WRITTEN
 from lsprotocol import types as lt
 from pygls.lsp.client import LanguageClient
 
@@ -255,21 +256,8 @@ def test_what_is_judged_anew_shows_as_if_all_were(old: str, new: str, tmp_path: 
 
 
 def test_a_text_is_judged_by_the_settings_of_its_project(tmp_path: Path) -> None:
-    half = """\
-schema = 1
-target = "toy"
-[axes]
-A = 8
-C = 32
-[transfer.half]
-dtype = "i8"
-source = { tier = "gm", base = 0, element = "A, C" }
-dest = { tier = "ub", base = 0, element = "A = 4, C" }
-read = "[A=4:32, C=32:1]:32"
-write = "[A=4:32, C=32:1]:32"
-"""
     path, settings = str(tmp_path / "plan.toml"), tmp_path / "dmaverify.toml"
-    text = half + half[half.index("[transfer") :].replace("half", "other")
+    text = HALF_WRITTEN + HALF_WRITTEN[HALF_WRITTEN.index("[transfer") :].replace("half", "other")
     after = text.replace("[transfer.other]", "[transfer.again]")
     before = judged(path, text)
     assert [one.status.value for one in before.verdicts] == ["proved", "proved"]

@@ -1,5 +1,5 @@
 """Mutants and round trips of iDMA plans in every form: `python tests/fuzz/idma.py mutants 2000`, `... emit 10000`,
-`... drivers 10000`, `... arguments 1000`.
+`... drivers 10000`, `... arguments 1000`, `... looped 1000`.
 
 A mutant that moves other live bytes must not be proved; how often its wrong word is underlined is counted. What is
 emitted is read back and must make the same transfers.
@@ -19,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from lab.idma import FORMS, Mutant, driver_with_arguments, moved, mutants, random_plan
+from lab.looped_drivers import looped_driver, some_values
 
 from dmaverify import api
 from dmaverify.errors import InputError
@@ -163,6 +164,7 @@ def driver_verdict(text: str, folder: Path, **values: int) -> Verdict | None:
 def stands(condition: str, values: dict[str, int]) -> bool:
     """Whether the condition of a verdict holds at values."""
     text = condition.partition(": ")[2].replace("; or ", ") or (").translate(str.maketrans("[]", "()"))
+    text = text.replace("snrt_l1_next()", "l")
     return bool(eval(f"({text.replace('^', '**').replace('always', 'True')})", {}, values))
 
 
@@ -189,6 +191,30 @@ def run_arguments(count: int, seed: int = 1) -> tuple[Counter, list[str]]:
     return told, wrong
 
 
+def run_looped(count: int, seed: int = 1, points: int = 150) -> tuple[Counter, list[str]]:
+    """Drivers of loops of any count against what they launch at values for which they are said to be right."""
+    told, wrong = Counter(), []
+    with tempfile.TemporaryDirectory() as name:
+        for number in range(seed, seed + count):
+            rng = random.Random(number)
+            driver = looped_driver(rng)
+            found = driver_verdict(driver.text, Path(name))
+            if found is None:
+                continue
+            told[found.status.value + " if" * found.conditional] += 1
+            if found.status is not Status.PROVED:
+                continue
+            said = [text for text in found.conditions if text.startswith("f(): ")]
+            for values in (some_values(rng) for _ in range(points)):
+                if all(stands(text, values) for text in said):
+                    told["runs of which it is said to hold"] += 1
+                    why = driver.wrong_at(values)
+                    if why:
+                        wrong.append(f"{driver.text}drawn from {number}, at {values}: {why}\n{said}")
+                        break
+    return told, wrong
+
+
 if __name__ == "__main__":
     what, count = sys.argv[1], int(sys.argv[2])
     seed = int(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3].isdecimal() else 1
@@ -200,7 +226,8 @@ if __name__ == "__main__":
         bad = run_emit(count, seed)
         print(f"{count} emitted and read again, {len(bad)} differ, {time.time() - began:.0f} s")
     else:
-        counted, bad = run_arguments(count, seed) if what == "arguments" else run_mutants(count, seed)
+        run = {"arguments": run_arguments, "looped": run_looped}.get(what, run_mutants)
+        counted, bad = run(count, seed)
         for key in sorted(counted):
             print(f"{counted[key]:7d}  {key}")
         print(f"{len(bad)} proved and wrong, {time.time() - began:.0f} s")

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from fuzz.idma import run_looped
 from lab.draws import counted
 from lab.idma import FORMS, moved, mutants, random_plan
 
@@ -563,3 +564,10 @@ def test_runs_in_place_stream_words(
     (verdict,) = api.check(str(file))
     assert verdict.status.value == status
     assert cli.invoke(["run", str(file)]) == code
+
+
+def test_drivers_of_loops_of_any_count_are_right_where_they_are_said_to_be() -> None:
+    """Hundreds of them: `python tests/fuzz/idma.py looped 500`."""
+    told, wrong = run_looped(10, seed=1, points=40)
+    assert not wrong, wrong[0]
+    assert told["runs of which it is said to hold"] > 50

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lab.plan_text import HALF_WRITTEN
 
 import dmaverify
 from dmaverify.jobs import retold
@@ -101,24 +102,9 @@ def test_the_target_of_the_command_line_judges(tmp_path: Path) -> None:
     assert "--dmaverify-target: no target 'nowhere'; known: " in told
 
 
-UNREAD = """\
-schema = 1
-target = "toy"
-[axes]
-A = 8
-C = 32
-[transfer.half]
-dtype = "i8"
-source = { tier = "gm", base = 0, element = "A, C" }
-dest = { tier = "ub", base = 0, element = "A = 4, C" }
-read = "[A=4:32, C=32:1]:32"
-write = "[A=4:32, C=32:1]:32"
-"""
-
-
 @pytest.mark.parametrize("kind", [".dma.toml", ".csv"])
 def test_settings_of_the_project_judge_as_they_do_in_check(tmp_path: Path, kind: str) -> None:
-    (tmp_path / f"row{kind}").write_text(UNREAD if kind == ".dma.toml" else "kind\n")
+    (tmp_path / f"row{kind}").write_text(HALF_WRITTEN if kind == ".dma.toml" else "kind\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\ndmaverify_files = *.dma.toml *.csv\n")
     before = pytest_run(tmp_path).returncode
     (tmp_path / "dmaverify.toml").write_text('[reading]\n"core/consumes" = "strict"\n')
