@@ -1,91 +1,35 @@
-"""Loops of a driver whose count is an argument: two rounds stand for all, `k` and a later `k + 1 + d`.
+"""Loops of a driver whose count is an argument: two rounds of each part stand for all (`prove/sizes/rounds.py`).
 
-Knows: counted loops, variables that move by the same step each round, which facts hold for every round.
-Does not know: rules, how a run is judged.
-Law: what the two rounds launch, with what is before and behind the loop, is all that any two launches of it can be; a
-fact that is linear in the numbers of the rounds holds for all of them where it holds at the corners. Everything else (a
-round that leaves the loop, a variable carried over in another way, a fact that some rounds keep) raises Stuck: such a
-loop is gone through round by round, for one count at a time.
+Knows: counted loops, variables that move by the same step each round, what rounds carry over.
+Does not know: rules, how a run is judged, which facts hold for every round.
+Law: what the two rounds launch, with what is before and behind the loop, is all that any two launches of it can be. A
+round that leaves the loop, or a variable carried over in another way, raises Stuck: such a loop is gone through round
+by round, for one count at a time.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import pairwise, product
-from math import lcm
 from typing import Any
 
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.idma.c.aggregates import MemoryObject
-from dmaverify.machines.idma.c.arguments import Arguments, polynomial
+from dmaverify.machines.idma.c.arguments import polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, jumps, target_of, texts_of, variable
 from dmaverify.machines.idma.c.foreign import ForeignReader
 from dmaverify.machines.idma.c.numbers import Value, binary, converted, unknown
-from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact
-from dmaverify.prove.sizes.shadow import floor, made, poly_of, value_of
-from dmaverify.prove.sizes.trace import Stuck, Trace
-from dmaverify.values import dataclass, replace
+from dmaverify.prove.sizes.rounds import LoopCut, Recut, stretches, two_rounds
+from dmaverify.prove.sizes.shadow import poly_of, value_of
+from dmaverify.prove.sizes.trace import Stuck
+from dmaverify.values import replace
 
 LEAST_ROUNDS = 4
 """Fewer rounds are gone through one by one."""
-MOST_TURNS, MOST_PARTS, MOST_SINGLE = 16, 6, 32
-"""Rounds that are looked at at once, parts of a loop, and rounds of a part that are gone through one by one."""
+MOST_SINGLE = 32
+"""Rounds of a part that are gone through one by one."""
 _SETS = re.compile(r"(?<![=!<>])=(?!=)|<<=|>>=|[+][+]|--|\b(return|break|goto)\b")
-
-
-@dataclass(frozen=True, slots=True)
-class LoopCut:
-    """How a loop is looked at: `turns` rounds at a time, in parts that begin at the rounds `points`."""
-
-    key: tuple[int, int]
-    turns: int = 1
-    points: tuple[Poly, ...] = ()
-    writes: bool = False  # memory: what a round reads of it, another one may have written
-
-
-class Recut(Exception):
-    """Go again with a loop looked at so."""
-
-    def __init__(self, cut: LoopCut) -> None:
-        super().__init__(f"a loop in parts of {cut.turns}")
-        self.cut = cut
-
-
-@dataclass(frozen=True, slots=True)
-class LoopRounds:
-    """Two turns of a part of a loop that stand for all: `number`, and the one that is `later` than the next by that."""
-
-    cut: LoopCut
-    number: str
-    later: str
-    count: Poly
-    begin: Poly
-
-    def by_turns(self, by: Poly, why: str) -> None:
-        """Looks at as many rounds at once as a divisor says. Raises Recut, or Stuck."""
-        turns = lcm(self.cut.turns, by.constant or 0)
-        if not 0 < turns <= MOST_TURNS or turns == self.cut.turns:
-            raise Stuck(why)
-        raise Recut(replace(self.cut, turns=turns))
-
-    def parts(self, fact: SizeFact, trace: Trace) -> None:
-        """Looks at rounds for which a fact holds apart from others. Raises Recut, or Stuck."""
-        poly = fact.poly
-        both, later = poly.terms.get((self.number,), 0), poly.terms.get((self.later,), 0)
-        rest = Poly({m: c for m, c in poly.terms.items() if m not in ((self.number,), (self.later,))})
-        others = {name for name in rest.symbols if name.startswith(("round ", "later "))}
-        alike = later in (0, both) and abs(both) == self.cut.turns
-        if not alike or others or fact.by is not None or len(self.cut.points) >= MOST_PARTS:
-            raise Stuck("what holds in one round does not in another")
-        rest = rest - Poly.of(both) if later else rest
-        at = self.begin + (-rest if both > 0 else rest)  # the round, from the first of its turn on, at which it is 0
-        found = [at, at + Poly.of(1)] if fact.op != "ge" else [at if both > 0 else at + Poly.of(1)]
-        more = [one for one in found if one not in self.cut.points]
-        if not more or any(name in trace.floors for one in more for name in one.symbols):
-            raise Stuck("what holds in one round does not in another")
-        raise Recut(replace(self.cut, points=(*self.cut.points, *more)))
 
 
 class LoopRunner(ForeignReader):
@@ -111,7 +55,7 @@ class LoopRunner(ForeignReader):
         found = None
         if arguments is not None and arguments.trace is not None and arguments.generic:
             found = self._counted(condition, body, update)
-        if found is None or body is None or condition is None or arguments is None:
+        if found is None or body is None or condition is None or arguments is None or arguments.trace is None:
             super()._loop(whole, condition, body, update)
             return
         name, start, step, count = found
@@ -122,7 +66,7 @@ class LoopRunner(ForeignReader):
         first = {name: (start, step)} | {other: (self.name_of(other), by) for other, by in moving.items()}
         since, epoch, loops = self.since, self.epoch, len(arguments.loops)
         self.since = self.serial if since is None else since
-        for begin, end in self._stretches(cut, count):
+        for begin, end in stretches(arguments.trace, cut, count):
             self._rounds(whole, body, cut, begin, end, first)
         if self.epoch != epoch and any(one.type in ELEMENTS for one in condition.every()):
             raise Stuck("what is read from memory ends a loop that writes memory")
@@ -130,25 +74,6 @@ class LoopRunner(ForeignReader):
             raise Recut(replace(cut, writes=True))
         self.since = since
         self._set_all(first, count)
-
-    def _stretches(self, cut: LoopCut, count: Any) -> list[tuple[Any, Any]]:
-        """Where parts of a loop begin and end, in rounds: what is decided is alike in each."""
-        arguments = self.arguments
-        assert arguments is not None
-        trace = arguments.trace
-        assert trace is not None
-        points: list[Any] = []
-        for poly in cut.points:
-            if not poly.symbols <= trace.values.keys():
-                raise Stuck("a loop changes where a quotient says")
-            point = made(trace, poly.at(trace.values), poly.put(trace.whole))
-            if point > 0 and point < count and not any(point == other for other in points):
-                points.append(point)
-        points.sort(key=value_of)
-        for one, next_ in pairwise(points):
-            trace.record(SizeFact("ge", poly_of(next_) - poly_of(one) - Poly.of(1)))
-        ends = [0, *points, count]
-        return list(pairwise(ends))
 
     def _rounds(
         self, whole: Part, body: Part, cut: LoopCut, begin: Any, end: Any, first: Mapping[str, tuple[Value, Any]]
@@ -162,15 +87,10 @@ class LoopRunner(ForeignReader):
         rest = many - turns * cut.turns
         at = begin
         if value_of(turns) >= 2 and not isinstance(turns, int):
-            numbers = [f"round {len(arguments.loops)}", f"later {len(arguments.loops)}"]
-            for one in numbers:
-                trace.values[one], trace.ends[one] = 1, (0, None)
-                trace.apart.add(one)
-            k, d = (made(trace, 1, Poly.symbol(one)) for one in numbers)
-            arguments.loops.append(LoopRounds(cut, numbers[0], numbers[1], poly_of(turns), poly_of(begin)))
-            trace.record(SizeFact("ge", poly_of(turns) - Poly.of(2)))  # else there is no later round, nor a wait of it
+            loop, k, later = two_rounds(trace, cut, len(arguments.loops), begin, turns)
+            arguments.loops.append(loop)
             arguments.rounds += 1
-            for number in (k, k + 1 + d):
+            for number in (k, later):
                 self._forget_carried(body, first)
                 self.epoch += cut.writes
                 for turn in range(cut.turns):
@@ -303,89 +223,3 @@ class LoopRunner(ForeignReader):
             if name in scope:
                 scope[name] = moved
                 return
-
-
-def for_every_round(trace: Trace, arguments: Arguments) -> None:
-    """The facts of a run, each for all rounds of its loops. Raises Recut for a loop that has to be looked at in parts,
-    Stuck for facts that are not linear in the rounds.
-    """
-    for loop in reversed(arguments.loops):
-        k, d = loop.number, loop.later
-        facts, trace.facts = trace.facts, {}
-        for one in trace.floors.values():
-            if {k, d} & one.bottom.symbols or (one.bottom.constant is not None and {k, d} & one.top.symbols):
-                loop.by_turns(one.bottom, "a quotient that differs from round to round")
-        last, next_ = loop.count - Poly.of(1), loop.count - Poly.of(2)
-        zero = Poly.of(0)
-        every = [
-            _in_rows(loop, fact, trace) if _quotients(loop, fact, trace) else (fact, dict[str, tuple[Poly, Poly]]())
-            for fact in facts.values()
-        ]
-        for fact, ends in every:
-            own = {k, d} & fact.poly.symbols
-            if fact.by is not None and {k, d} & fact.by.symbols:
-                raise Stuck("a divisor that differs from round to round")
-            corners = [{}] if not own else [{k: zero}, {k: last}]
-            if d in own:
-                corners = [{k: zero, d: zero}, {k: next_, d: zero}, {k: zero, d: next_}]
-            if own and fact.by is not None:
-                by, moving = fact.by.constant, [c for m, c in fact.poly.terms.items() if own & set(m)]
-                if by is None or any(c % by for c in moving):
-                    loop.by_turns(fact.by, "what is decided differs from round to round")
-                corners = [dict.fromkeys(own, zero)]
-            elif own and (fact.op != "ge" or any(len([n for n in m if n in (k, d)]) > 1 for m in fact.poly.terms)):
-                loop.parts(fact, trace)
-            names = list(ends)
-            boxed = [dict(zip(names, values, strict=True)) for values in product(*ends.values())]
-            for corner in [{**one, **other} for one in corners for other in boxed]:
-                made_ = replace(fact, poly=fact.poly.put(corner))
-                if made_.known is False or not made_.holds(trace.values):
-                    loop.parts(fact, trace)
-                trace.record(made_)
-
-
-def _quotients(loop: LoopRounds, fact: SizeFact, trace: Trace) -> list[FloorQuotient]:
-    """The quotients of a fact by arguments that differ from round to round."""
-    symbols = fact.poly.symbols | (fact.by.symbols if fact.by is not None else set())
-    return [trace.floors[n] for n in symbols if n in trace.floors and _differs(loop, trace.floors[n], trace)]
-
-
-def _differs(loop: LoopRounds, one: FloorQuotient, trace: Trace) -> bool:
-    """Whether a quotient is another one in another round, itself or in what it is a quotient of."""
-    symbols = one.top.symbols | one.bottom.symbols
-    inner = (trace.floors[name] for name in symbols if name in trace.floors)
-    return not {loop.number, loop.later}.isdisjoint(symbols) or any(_differs(loop, each, trace) for each in inner)
-
-
-def _in_rows(loop: LoopRounds, fact: SizeFact, trace: Trace) -> tuple[SizeFact, dict[str, tuple[Poly, Poly]]]:
-    """A fact about a round `i` and its quotient `i // n` as one about the row and the place in it, with the ends of
-    both: they are taken to be independent, which is more than there are. Raises Stuck where that is not all.
-    """
-    why = "a quotient that differs from round to round"
-    found = _quotients(loop, fact, trace)
-    one, k, d = found[0], loop.number, loop.later
-    moving = d if d in one.top.symbols else k
-    step = one.top.terms.get((moving,), 0)
-    rest = one.top - Poly.symbol(moving).scaled(step)
-    if (
-        len(found) > 1
-        or fact.op != "ge"
-        or step < 1
-        or moving in rest.symbols
-        or not trace.floors.keys().isdisjoint(rest.symbols)
-    ):
-        raise Stuck(why)
-    column = f"rest of {one.name}"
-    place = Poly.symbol(one.name) * one.bottom + Poly.symbol(column) - rest  # so many steps of what moves
-    times = {n: Poly({m: c for m, c in fact.poly.terms.items() if m.count(moving) == n}) for n in (0, 1)}
-    along = Poly({tuple(x for x in m if x != moving): c for m, c in times[1].terms.items()})
-    poly = along * place + times[0].scaled(step)
-    ends_of = [loop.count - Poly.of(2 if moving == d else 1), Poly.of(0)]
-    most, least = (one.top.put({k: end, d: Poly.of(0)}) for end in ends_of)
-    known = all(top.symbols <= trace.values.keys() for top in (most, least, one.bottom))
-    twice = any(m.count(name) > 1 for m in poly.terms for name in (one.name, column))
-    if times[0].terms.keys() | times[1].terms.keys() != fact.poly.terms.keys() or twice or not known:
-        raise Stuck(why)
-    low, high, by = (made(trace, top.at(trace.values), top) for top in (least, most, one.bottom))
-    rows = poly_of(floor(trace, low, by)), poly_of(floor(trace, high, by))
-    return replace(fact, poly=poly), {one.name: rows, column: (Poly.of(0), one.bottom - Poly.of(1))}

@@ -18,7 +18,6 @@ from dmaverify.machines.idma.c.arguments import PLACE, USUAL, Arguments, Misalig
 from dmaverify.machines.idma.c.conditions import fixes, named_in, shown_text
 from dmaverify.machines.idma.c.driver import FunctionOfFile
 from dmaverify.machines.idma.c.launches import FunctionLaunches
-from dmaverify.machines.idma.c.loops import LoopCut, Recut, for_every_round
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NO_ADDRESS
 from dmaverify.machines.idma.nd import Corners, extent, placed
@@ -27,6 +26,7 @@ from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.sizes.complete import outside_all
 from dmaverify.prove.sizes.divisors import traced
 from dmaverify.prove.sizes.facts import SizeFact, SizeRegion, Template
+from dmaverify.prove.sizes.rounds import LoopCut, Recut, for_every_round
 from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.targets.modules import Derived
@@ -205,7 +205,7 @@ class ArgumentSearch:
         for told, setup in zip(image.told, setups, strict=True):
             self._keeps_rules(trace, told, setup, image.facts)
         _apart(image, setups)
-        for_every_round(trace, arguments)
+        for_every_round(trace, arguments.loops)
         return SymbolicRun("proved", arguments.values, trace.region(), len(image.told), looped=len(arguments.loops))
 
     def _points(self, told: ToldDescriptor) -> None:
