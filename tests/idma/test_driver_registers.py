@@ -361,3 +361,15 @@ def test_an_order_that_c_leaves_open_leaves_registers_open(tmp_path: Path, state
     helpers = "".join(f"{one}\n" for one in SETTERS.splitlines() if (name := one.split("(")[0].split()[-1]) in statement
                       or name == "w[4];")  # fmt: skip
     assert judged(tmp_path, f"{helpers}int main(void) {{ {SET} {statement} }}").status.value == status
+
+
+@pytest.mark.parametrize(("wait", "proved"), [("while (R(0x84) != a);", True), ("", False)])
+def test_a_wait_for_a_launch_speaks_of_launches_with_arguments_too(tmp_path: Path, wait: str, proved: bool) -> None:
+    launch = "R(0xD0) = {to}; R(0xD4) = {source}; uint32_t {name} = R(0x44);"
+    first, second, reads = (
+        launch.format(name=name, to=to, source=source)
+        for name, to, source in (("a", "0x20000", "0x10000"), ("b", "0x50000", "0x10000"), ("c", "0x60000", "0x20000"))
+    )
+    found = judged(tmp_path, f"void f(uint32_t n) {{ {SET} R(0xD8) = n; {first} {second} {wait} {reads} }}")
+    assert (found.status.value == "proved") is proved, found.findings
+    assert not proved or any("n >= 1" in one for one in found.conditions), found.conditions

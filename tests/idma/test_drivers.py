@@ -273,6 +273,16 @@ def test_what_a_driver_leaves_open_is_in_its_verdict(tmp_path: Path, body: str, 
     assert not scope or cli.invoke(["check", "--no-cache", "--strict", str(path), "--engine", "manticore"]) == 1
 
 
+def test_no_wait_speaks_of_a_descriptor_in_memory_with_arguments_either(tmp_path: Path) -> None:
+    launch = "snrt_dma_start_1d((void *)0x1000, (void *)0x2000, n); snrt_dma_wait_all();"
+    own = "struct d x = {.src = p, .dst = 0x4000, .length = 8};"
+    (tmp_path / "driver.c").write_text(f"void f(uint32_t n, uint32_t p) {{ {launch} {own} }}")
+    found = verdict_of_file(str(tmp_path / "driver.c"))
+    assert found is not None
+    assert found.status is Status.PROVED
+    assert "n <= 4096 and p <= 4088;" in found.conditions[0]  # below what the launch writes, whoever waited for it
+
+
 @pytest.mark.parametrize(
     ("call", "conditions"),
     [

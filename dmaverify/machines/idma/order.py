@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import count
 
 from dmaverify.errors import InputError
 from dmaverify.language.affine import Lin, World
@@ -176,6 +177,27 @@ def meets_from(image: Image, setups: Sequence[Setup], first: int) -> bool:
     return any(number >= first and hits for number, hits in found.items())
 
 
+def unordered(image: Image, setups: Sequence[Setup]) -> list[tuple[int, int, str]] | None:
+    """Launches (earlier, later, kind of hazard) that nothing orders, whatever bytes they touch; None where the order
+    could not be followed.
+    """
+    told: list[tuple[Image, frozenset[int] | None]] = [(image, None)]
+    loose = frozenset(number for number, one in enumerate(image.told) if one.channel < 0)
+    if loose:  # no wait is taken to speak of them
+        told.append((replace(image, waits=(), partly=(), until=()), loose))
+    out: dict[tuple[int, int, str], None] = {}
+    for own, about in told:
+        events = tuple(_events(own, setups, None))
+        judge = StepJudge(Asker(World(), 1), _pipes_of(events), most_steps=len(events))
+        judge.judge(events)
+        if judge.why or judge.open_:
+            return None
+        for hit in judge.met.values():
+            if about is None or about.intersection(hit.steps):
+                out[hit.steps[0], hit.steps[1], hit.kind] = None
+    return sorted(out, key=lambda pair: (pair[1], pair[0], pair[2] != "raw", pair[2]))
+
+
 def _instances(image: Image, setup: Setup, number: int, hits: Sequence[tuple[int, str, int | None]]) -> OrderInstances:
     if not hits:
         return OrderInstances()
@@ -199,8 +221,7 @@ def _unwaited(
     walks: dict[int, Walk] = {}
     world = World()
     events = tuple(_events(image, setups, walks))
-    pipes = tuple(dict.fromkeys(event.pipe for event in events if isinstance(event, Use)))
-    judge = LaunchJudge(Asker(world, RLIMIT), pipes, most_steps=len(events), about=about)
+    judge = LaunchJudge(Asker(world, RLIMIT), _pipes_of(events), most_steps=len(events), about=about)
     judge.judge(events)
     out: dict[int, list[tuple[int, str, int | None]]] = {}
     for hits, met in ((judge.met, True), (judge.open_, False)):
@@ -229,10 +250,15 @@ class LaunchJudge(StepJudge):
         return both.kind, both.steps[1]
 
 
-def _events(image: Image, setups: Sequence[Setup], walks: dict[int, Walk]) -> Iterator[Event]:
+def _pipes_of(events: Sequence[Event]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(event.pipe for event in events if isinstance(event, Use)))
+
+
+def _events(image: Image, setups: Sequence[Setup], walks: dict[int, Walk] | None) -> Iterator[Event]:
     """The launches of an image as events: what a channel reads and what each of its ports writes are pipes, and the
-    software that launches and waits is one more.
+    software that launches and waits is one more. Without `walks`, all launches touch one byte.
     """
+    numbers = count(1)
     lanes: dict[int, dict[str, None]] = {}
     waited: dict[tuple[str, int], int] = {}  # flags (pipe, launch) by the launch in front of which they are waited for
     first = {launch: before for before, launch in reversed(image.until)}
@@ -247,22 +273,24 @@ def _events(image: Image, setups: Sequence[Setup], walks: dict[int, Walk]) -> It
                 yield from hand(pipe, "software")
         for flag in [flag for flag, before in waited.items() if before == number]:
             yield Signal("wait", flag[0], "software", Lin(flag[1] + 1), NOWHERE)
-        if not told.descriptor.bytes:
+        if walks is not None and not told.descriptor.bytes:
             continue
         request = told.descriptor.request
         lane = f"launch {number}" if setup.unordered else f"channel {told.channel}"
         pipes = (f"{lane}, reads", f"{lane}, writes {request.dst_protocol}")
         yield from hand("software", pipes[0])
-        command = command_of(told.descriptor, setup.backend.address_width)
+        command = None if walks is None else command_of(told.descriptor, setup.backend.address_width)
         for pipe, protocol in zip(pipes, (request.src_protocol, request.dst_protocol), strict=True):
             writes = pipe == pipes[1]
             if writes:
                 yield from hand(pipes[0], pipe)
             lanes.setdefault(told.channel, {})[pipe] = None
             if protocol not in NO_ADDRESS:
-                walks[len(walks) + 1] = walk = side_of(command, writes=writes)
+                access, walk = next(numbers), Walk(0, ()) if command is None else side_of(command, writes=writes)
+                if walks is not None:
+                    walks[access] = walk
                 touch = touch_of(Place("mem", "", Lin(walk.base)), walk.loops, writes=writes)
-                yield Use(len(walks), pipe, (touch,), told.span or NOWHERE, f"launch {number}", step=number)
+                yield Use(access, pipe, (touch,), told.span or NOWHERE, f"launch {number}", step=number)
         for pipe in () if number not in first else pipes if setup.unordered else lanes[told.channel]:
             waited[pipe, number] = first[number]
             yield Signal("set", pipe, "software", Lin(number + 1), NOWHERE)

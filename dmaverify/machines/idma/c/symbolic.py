@@ -21,6 +21,7 @@ from dmaverify.machines.idma.c.launches import FunctionLaunches
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NO_ADDRESS
 from dmaverify.machines.idma.nd import Corners, extent, placed
+from dmaverify.machines.idma.order import unordered
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.sizes.complete import outside_all
@@ -367,29 +368,21 @@ def _sides(image: Image, setups: Sequence[Setup]) -> Iterator[tuple[Corners | No
 
 
 def _apart(image: Image, setups: Sequence[Setup]) -> None:
-    """No launch meets itself, or an earlier one that nobody has waited for. Raises MayMeet where that is not shown."""
+    """No launch meets itself, or an earlier one that nothing orders. Raises MayMeet where that is not shown."""
     sides = list(_sides(image, setups))
     for number, (read, write) in enumerate(sides):
         _disjoint(read, write, f"launch {number} may read what it writes")
-        for n in range(number):
-            if _waited(image, n, number):
-                continue
-            _disjoint(read, sides[n][1], f"launch {number} may read what launch {n} still writes")
-            one, other = image.told[n], image.told[number]
-            protocols = {x.descriptor.request.dst_protocol for x in (one, other)}
-            if one.channel != other.channel or one.channel < 0 or setups[number].unordered or len(protocols) > 1:
-                _disjoint(write, sides[n][0], f"launch {number} may write what launch {n} still reads")
-                _disjoint(write, sides[n][1], f"launches {n} and {number} may write the same")
-
-
-def _waited(image: Image, n: int, number: int) -> bool:
-    """Whether somebody waits for launch `n` before launch `number`."""
-    one = image.told[n]
-    if one.channel < 0 or image.told[number].channel < 0:
-        return False
-    return any(n < at <= number for at in image.waits) or any(
-        n < at <= number and channel == one.channel for at, channel in image.partly
-    )
+    pairs = unordered(image, setups)
+    if pairs is None:
+        raise MayMeet("the order of launches could not be followed")
+    for n, number, kind in pairs:
+        (read, write), (early_read, early_write) = sides[number], sides[n]
+        if kind == "raw":
+            _disjoint(read, early_write, f"launch {number} may read what launch {n} still writes")
+        elif kind == "war":
+            _disjoint(write, early_read, f"launch {number} may write what launch {n} still reads")
+        else:
+            _disjoint(write, early_write, f"launches {n} and {number} may write the same")
 
 
 def _disjoint(one: Corners | None, other: Corners | None, why: str) -> None:
