@@ -83,7 +83,12 @@ class Poly:
         return Poly({m: c * by for m, c in self.terms.items()})
 
     def at(self, values: Mapping[str, int]) -> int:
-        return sum(c * math.prod(values[name] for name in mono) for mono, c in self.terms.items())
+        total = 0
+        for mono, c in self.terms.items():
+            for name in mono:
+                c *= values[name]
+            total += c
+        return total
 
     def put(self, values: Mapping[str, Poly]) -> Poly:
         """Symbols replaced by polynomials."""
