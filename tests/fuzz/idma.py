@@ -7,6 +7,7 @@ emitted is read back and must make the same transfers.
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import random
 import sys
@@ -215,22 +216,29 @@ def run_looped(count: int, seed: int = 1, points: int = 150) -> tuple[Counter, l
     return told, wrong
 
 
-if __name__ == "__main__":
-    what, count = sys.argv[1], int(sys.argv[2])
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3].isdecimal() else 1
-    began = time.time()
-    if what == "drivers":
-        bad = run_drivers(count, seed)
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("mutants", "emit", "drivers", "arguments", "looped"))
+    parser.add_argument("count", type=int)
+    parser.add_argument("seed", type=int, nargs="?", default=1)
+    given = parser.parse_args()
+    count, began = given.count, time.time()
+    if given.what == "drivers":
+        bad = run_drivers(count, given.seed)
         print(f"{count} drivers written and read again, {len(bad)} differ, {time.time() - began:.0f} s")
-    elif what == "emit":
-        bad = run_emit(count, seed)
+    elif given.what == "emit":
+        bad = run_emit(count, given.seed)
         print(f"{count} emitted and read again, {len(bad)} differ, {time.time() - began:.0f} s")
     else:
-        run = {"arguments": run_arguments, "looped": run_looped}.get(what, run_mutants)
-        counted, bad = run(count, seed)
+        run = {"mutants": run_mutants, "arguments": run_arguments, "looped": run_looped}[given.what]
+        counted, bad = run(count, given.seed)
         for key in sorted(counted):
             print(f"{counted[key]:7d}  {key}")
         print(f"{len(bad)} proved and wrong, {time.time() - began:.0f} s")
     for text in bad[:5]:
         print(text)
-    sys.exit(bool(bad))
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

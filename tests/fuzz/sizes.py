@@ -13,6 +13,7 @@ the executor alone, which shares no code with the proof, the rules folded; sizes
 ordinary checker. Verdicts are compared with enumeration: proved, or refuted at the same smallest sizes.
 """
 
+import argparse
 import random
 import sys
 import time
@@ -194,10 +195,15 @@ def verdicts(seed: int, template: Template, sizes: list, known: dict, counts: Co
 
 
 def main() -> int:
-    numbers = [int(word) for word in sys.argv[1:] if not word.startswith("--")]
-    plans, first = [*numbers, *(200, 0)[len(numbers) :]]
-    searches = "--regions" not in sys.argv
-    kind = next((word for word in ("edges", "loops", "places", "alone") if f"--{word}" in sys.argv), "")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("plans", type=int, nargs="?", default=200)
+    parser.add_argument("seed", type=int, nargs="?", default=0)
+    parser.add_argument("--regions", action="store_true")
+    kinds = parser.add_mutually_exclusive_group()
+    for name in ("edges", "loops", "places", "alone"):
+        kinds.add_argument(f"--{name}", dest="kind", action="store_const", const=name, default="")
+    given = parser.parse_args()
+    plans, first, kind, searches = given.plans, given.seed, given.kind, not given.regions
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     started = time.perf_counter()
