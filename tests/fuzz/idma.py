@@ -163,10 +163,14 @@ def driver_verdict(text: str, folder: Path, **values: int) -> Verdict | None:
 
 
 def stands(condition: str, values: dict[str, int]) -> bool:
-    """Whether the condition of a verdict holds at values."""
+    """Whether the condition of a verdict holds at values; of what other names mean, it does not."""
     text = condition.partition(": ")[2].replace("; or ", ") or (").translate(str.maketrans("[]", "()"))
-    text = text.replace("snrt_l1_next()", "l")
-    return bool(eval(f"({text.replace('^', '**').replace('always', 'True')})", {}, values))
+    text = text.replace("snrt_l1_next()", "l").replace("g->", "g_")
+    known = {name.replace("g->", "g_"): value for name, value in values.items()}
+    try:
+        return bool(eval(f"({text.replace('^', '**').replace('always', 'True')})", {}, known))
+    except (NameError, SyntaxError, ZeroDivisionError):
+        return False
 
 
 def run_arguments(count: int, seed: int = 1) -> tuple[Counter, list[str]]:

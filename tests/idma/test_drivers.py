@@ -732,6 +732,20 @@ def test_a_power_of_two_less_one_is_no_factor_in_a_condition() -> None:
     assert said == "n <= 2^32 - 1 and 4294967295 * m + 2^16 * n >= [n + 4]"
 
 
+@pytest.mark.parametrize(
+    ("fact", "says"),
+    [
+        ("n == 2 * ((n) // 2)", "n % 2 == 0"),
+        ("j->n == 4 * ((j->n) // 4) + 3", "j->n % 4 == 3"),
+        ("a * b == 65536 * ((a * b) // 65536)", "[a * b] % 2^16 == 0"),
+        ("n >= 2 * ((n) // 2)", "n >= 2 * [[n] // 2]"),
+        ("n == 2 * ((m) // 2)", "n == 2 * [[m] // 2]"),
+    ],
+)
+def test_what_a_quotient_leaves_is_told_as_a_remainder(fact: str, says: str) -> None:
+    assert shown_text(fact) == says
+
+
 def test_the_driver_among_the_examples_waits_where_it_must(tmp_path: Path) -> None:
     text = DRIVER.read_text(encoding="utf-8")
     hasty = text.replace("snrt_dma_wait_all();\n        snrt", "snrt", 1)

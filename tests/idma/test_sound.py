@@ -568,6 +568,6 @@ def test_runs_in_place_stream_words(
 
 def test_drivers_of_loops_of_any_count_are_right_where_they_are_said_to_be() -> None:
     """Hundreds of them: `python tests/fuzz/idma.py looped 500`."""
-    told, wrong = run_looped(10, seed=1, points=40)
+    told, wrong = run_looped(3, seed=2, points=60)
     assert not wrong, wrong[0]
-    assert told["runs of which it is said to hold"] > 50
+    assert told["runs of which it is said to hold"] > 20

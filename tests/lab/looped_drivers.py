@@ -17,13 +17,24 @@ from dataclasses import dataclass, field
 WORD = 1 << 32
 MOST_STEPS = 3_000
 HEAD = """#include <stdint.h>
-void f(uint32_t n, uint32_t m, uint32_t k, uint8_t *a, uint8_t *b) {
+struct given { uint32_t n, m; };
+void f(uint32_t n, uint32_t m, uint32_t k, uint8_t *a, uint8_t *b, struct given *g) {
   uint8_t *l = (uint8_t *)snrt_l1_next(), *q[2];
   q[0] = l; q[1] = l + 64 * k;
   uint32_t t = 0, u = 1, w = 0;
 """
-LENGTHS: tuple[tuple, ...] = (16, 32, 64, 64, ("k",), ("+", ("m",), 1), ("*", ("k",), 2))
-BOUNDS: tuple = (("n",), ("n",), ("+", ("n",), 2), ("*", ("m",), ("n",)), ("m",), 3, 5)
+LENGTHS: tuple = (16, 32, 64, 64, ("k",), ("+", ("m",), 1), ("*", ("k",), 2), ("g->m",))
+BOUNDS: tuple = (
+    ("n",),
+    ("n",),
+    ("+", ("n",), 2),
+    ("*", ("m",), ("n",)),
+    ("m",),
+    3,
+    5,
+    ("g->n",),
+    ("+", ("g->n",), ("m",)),
+)
 COUNTS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 15, 16, 17, 20, 33, 64)
 PLACES = (0x1000, 0x1040, 0x1100, 0x2000, 0x8000, 0x20000, 0x100000, 0x10000000)
 OPS: dict[str, Callable[[int, int], int]] = {
@@ -124,9 +135,10 @@ def _wrong(launched: Sequence[tuple[int, int, int] | None]) -> str:
 
 
 def some_values(rng: random.Random) -> dict[str, int]:
-    """Arguments of a driver, and where `snrt_l1_next()` lies."""
+    """Arguments of a driver, members of what it is given, and where `snrt_l1_next()` lies."""
     places = {name: rng.choice(PLACES) + rng.choice((0, 0, 16, 32, 64)) for name in "abl"}
-    return {"n": rng.choice(COUNTS), "m": rng.choice(COUNTS[:17]), "k": rng.choice((1, 16, 32, 64, 128)), **places}
+    numbers = {name: rng.choice(COUNTS[:most]) for name, most in (("n", 19), ("m", 17), ("g->n", 19), ("g->m", 17))}
+    return {**numbers, "k": rng.choice((1, 16, 32, 64, 128)), **places, "g": 0xF000_0000}
 
 
 # ---------------------------------------------------------------- drawing
@@ -141,7 +153,7 @@ def looped_driver(rng: random.Random) -> LoopedDriver:
 
 class _Drawn:
     def __init__(self, rng: random.Random) -> None:
-        self.rng, self.counters, self.names = rng, list[str](), ["n", "m", "k", "w", "w"]
+        self.rng, self.counters, self.names = rng, list[str](), ["n", "m", "k", "w", "w", "g->n", "g->m"]
 
     def number(self, depth: int = 0) -> object:
         rng, drawn = self.rng, self.rng.random()
@@ -177,7 +189,7 @@ class _Drawn:
             return ("if", self.test(), self.block(depth + 1), self.block(depth + 1) if rng.random() < 0.4 else ())
         if drawn >= 0.74 and self.counters:
             if drawn < 0.82:
-                name = rng.choice("tu")
+                name = rng.choice(("t", "u", "t", "u", "g->n", "g->m"))
                 said = ("set", name, self.number())
                 self.names += [name] if name not in self.names else []
                 return said

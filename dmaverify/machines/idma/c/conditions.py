@@ -32,7 +32,7 @@ def fixes(facts: Sequence[SizeFact], symbols: Mapping[str, SizeSymbol]) -> bool:
 
 
 def shown_text(text: str) -> str:
-    """A condition with large powers of two as such."""
+    """A condition with remainders, and large powers of two, as such."""
 
     def power(match: re.Match[str]) -> str:
         value = int(match[0])
@@ -42,8 +42,14 @@ def shown_text(text: str) -> str:
                 return f"2^{(value + rest).bit_length() - 1}{said}"
         return match[0]
 
+    text = re.sub(r"^(.+) == (\d+) \* \(\(\1\) // \2\)(?: \+ (\d+))?$", _remainder, text)
     called = re.sub(r"\b\d{5,}\b", power, text).split("()")
     return "()".join(part.translate(str.maketrans("()", "[]")) for part in called)
+
+
+def _remainder(match: re.Match[str]) -> str:
+    what = f"({match[1]})" if " " in match[1] else match[1]
+    return f"{what} % {match[2]} == {match[3] or 0}"
 
 
 def named_in(facts: Sequence[SizeFact], region: SizeRegion) -> set[str]:
