@@ -19,6 +19,10 @@ LEFT_OUT = "left out on request: "
 """How the assumption begins that names what was found and not asked for."""
 
 
+MOST_TOLD = 120
+"""Characters of a condition that stands in one line with the status; a longer one is counted there."""
+
+
 class Severity(Enum):
     ERROR = "error"
     WARNING = "warning"
@@ -137,8 +141,11 @@ class Verdict:
     def bounds(self) -> str:
         """What stands behind the status: `of core/same-element only`, `if the start is in 0..=7`."""
         told = [one.partition(" (")[0] for one in self.conditions] if self.conditional else []
-        if len(told) > 3:
-            told = [*told[:2], f"{len(told) - 2} more conditions hold"]
+        short = [one for one in told if len(one) <= MOST_TOLD]
+        if len(told) > 3 or len(short) < len(told):
+            left = len(told) - len(short[:2])
+            more = "more " if short else ""
+            told = [*short[:2], f"{left} {more}conditions hold" if left > 1 else f"one {more}condition holds"]
         only = f"if {' and '.join(told)}" if told else ""
         return " ".join(part for part in (only, self.scope) if part)
 

@@ -1,17 +1,20 @@
 """Drivers in C: what they launch is read as a C compiler reads it, or told as not read."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from dmaverify.cli import app as cli
 from dmaverify.errors import Source
-from dmaverify.machines.idma.c.conditions import shown_text
+from dmaverify.language.numbers import Poly
+from dmaverify.machines.idma.c.conditions import told_clause, without_quotients
 from dmaverify.machines.idma.c.driver import Driver, read_driver
 from dmaverify.machines.idma.c.names import CALLS
 from dmaverify.machines.idma.c.numbers import Value, binary, literal
 from dmaverify.machines.idma.c.pulp import PULP_CALLS
 from dmaverify.machines.idma.check import verdict_of_file
+from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, with_floors
 from dmaverify.prove.smt import Answer
 from dmaverify.verdict import Status
 
@@ -537,7 +540,7 @@ ONE = "snrt_dma_start_1d((void *)0x1000, (void *)0x20000, {n});"
         (f"void f(double n) {{ {ONE.format(n='n')} }}", "unknown", []),
         (f"void f(uint32_t n) {{ g(&n); {ONE.format(n='n')} }}", "unknown", ["g() launches nothing"]),
         (f"void f(uint8_t n) {{ assert(n < 8); for (int i = 0; i < n; i++) {ROW} }}", "proved", [BESIDE]),
-        (f"void f(uint32_t n) {{ {LOOP} {ROW} }}", "proved", ["f(): n <= 67106816", BESIDE]),
+        (f"void f(uint32_t n) {{ {LOOP} {ROW} }}", "proved", ["f(): n <= 2^26 - 2048", BESIDE]),
         (f"void f(uint32_t n) {{ {FEW} {LOOP.replace('i++', 'i += 2')} {ROW} }}", "proved", [BESIDE]),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {ROW} {BACK} }} }}", "refuted", []),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {ROW} {WAIT} {BACK} }} }}", "proved", [BESIDE]),
@@ -727,23 +730,50 @@ def test_the_table_of_the_documents_has_every_call_that_is_read() -> None:
     assert plain - {row[0] for row in TABLE} == {"plp_dma_cmd_push", "plp_dma_cmd_push_2d", "sys_dma_2d_blk_memcpy"}
 
 
-def test_a_power_of_two_less_one_is_no_factor_in_a_condition() -> None:
-    said = shown_text("n <= 4294967295 and 4294967295 * m + 65536 * n >= (n + 4)")
-    assert said == "n <= 2^32 - 1 and 4294967295 * m + 2^16 * n >= [n + 4]"
+N, M, J, AB, Q = (Poly.symbol(name) for name in ("n", "m", "j->n", "get()", "q"))
 
 
 @pytest.mark.parametrize(
-    ("fact", "says"),
+    ("op", "poly", "quotient", "says"),
     [
-        ("n == 2 * ((n) // 2)", "n % 2 == 0"),
-        ("j->n == 4 * ((j->n) // 4) + 3", "j->n % 4 == 3"),
-        ("a * b == 65536 * ((a * b) // 65536)", "[a * b] % 2^16 == 0"),
-        ("n >= 2 * ((n) // 2)", "n >= 2 * [[n] // 2]"),
-        ("n == 2 * ((m) // 2)", "n == 2 * [[m] // 2]"),
+        ("ge", Poly.of(2**32 - 1) - N, None, "n <= 2^32 - 1"),
+        ("ge", Poly.of(2**26 - 65) - N, None, "n <= 2^26 - 65"),
+        ("ge", Poly.of(67_000_000) - N, None, "n <= 67000000"),
+        ("ge", M.scaled(2**32 - 1) + N.scaled(2**16) - Poly.of(5), None, "4294967295 * m + 2^16 * n >= 5"),
+        ("eq", N - Q.scaled(2), (N, 2), "n % 2 == 0"),
+        ("ne", N - Q.scaled(2), (N, 2), "n % 2 != 0"),
+        ("eq", N - Q.scaled(2), (N + Poly.of(1), 2), "n % 2 == 0"),
+        ("eq", N - Q.scaled(2), (N + Poly.of(2), 2), "n == 2 * q"),  # never
+        ("eq", Q.scaled(4) + Poly.of(3) - J, (J, 4), "j->n % 4 == 3"),
+        ("eq", N * M - Q.scaled(2**16), (N * M, 2**16), "[m * n] % 2^16 == 0"),
+        ("eq", AB - Q.scaled(2), (AB, 2), "get() % 2 == 0"),
+        ("ge", N - Q.scaled(2), (N, 2), "n >= 2 * q"),
+        ("eq", N - Q.scaled(2), (M, 2), "n == 2 * q"),
     ],
 )
-def test_what_a_quotient_leaves_is_told_as_a_remainder(fact: str, says: str) -> None:
-    assert shown_text(fact) == says
+def test_a_condition_is_told_in_remainders_and_powers_of_two(
+    op: str, poly: Poly, quotient: tuple[Poly, int] | None, says: str
+) -> None:
+    floors = () if quotient is None else (FloorQuotient("q", quotient[0], Poly.of(quotient[1])),)
+    assert told_clause(SizeRegion((SizeFact(op, poly),), floors)) == says
+
+
+@pytest.mark.parametrize(
+    ("poly", "plain"),
+    [
+        (Q.scaled(8) + M, N.scaled(4) + M - Poly.of(4)),  # n // 2 is at least (n - 1) / 2
+        (M - Q.scaled(8), M - N.scaled(4)),
+        (M - Q, M.scaled(2) - N),
+        (M - N * Q, None),
+    ],
+)
+def test_a_comparison_without_quotients_implies_the_one_with_them(poly: Poly, plain: Poly | None) -> None:
+    floors = (FloorQuotient("q", N, Poly.of(2)),)
+    found = without_quotients(SizeFact("ge", poly), floors)
+    assert found == (None if plain is None else SizeFact("ge", plain))
+    for n, m in product(range(12), range(-30, 60, 5)):
+        values = with_floors({"n": n, "m": m}, floors)
+        assert found is None or not found.holds(values) or SizeFact("ge", poly).holds(values)
 
 
 def test_the_driver_among_the_examples_waits_where_it_must(tmp_path: Path) -> None:

@@ -9,7 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from dmaverify.prove.sizes.facts import SizeFact, SizeRegion, SizeSymbol
+from dmaverify.language.numbers import Poly, text_of
+from dmaverify.prove.sizes.complete import outside_all
+from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, SizeSymbol, Template, normal
+from dmaverify.values import dataclass, replace
+
+NEAR = 12
+"""A number that differs from a power of two by less, in bits, is told by how far it does."""
 
 
 def fixes(facts: Sequence[SizeFact], symbols: Mapping[str, SizeSymbol]) -> bool:
@@ -31,25 +37,130 @@ def fixes(facts: Sequence[SizeFact], symbols: Mapping[str, SizeSymbol]) -> bool:
     return any(ends[name][0] >= ends[name][1] for name in many)
 
 
-def shown_text(text: str) -> str:
-    """A condition with remainders, and large powers of two, as such."""
+@dataclass(frozen=True, slots=True)
+class Clauses:
+    """Conjunctions of facts at which some of the regions `known` holds, in as few words as say so."""
+
+    template: Template
+    known: Sequence[SizeRegion]
+
+    def of(self, region: SizeRegion, at: Mapping[str, int]) -> SizeRegion:
+        """The facts of a region without those that the others imply, or that leave out what other regions hold; where
+        facts without quotients suffice that hold at values of the region too, these.
+        """
+        facts = self._fewest(region.facts, region.floors)
+        if quotients(SizeRegion(tuple(facts), region.floors)):
+            plain = [without_quotients(fact, region.floors) for fact in facts]
+            whole = [one for one in plain if one is not None]
+            rest = [fact for fact, one in zip(facts, plain, strict=True) if one is None and fact.op in ("eq", "ne")]
+            if len(whole) + len(rest) == len(facts):
+                tried = (tuple(whole), (*whole, *rest))
+                held = (one for one in tried if one and SizeRegion(one, region.floors).holds(at))
+                found = next((one for one in held if self.holds(one, region.floors, self.known)), None)
+                facts = facts if found is None else self._fewest(found, region.floors)
+        return SizeRegion(tuple(facts), region.floors)
+
+    def joined(self, told: Sequence[SizeRegion], one: SizeRegion) -> list[SizeRegion]:
+        """Clauses and one more, without those that another one holds that is no harder to read; none beside others for
+        values that do not fit into their type.
+        """
+        if any(not wraps(other) for other in (*told, one)) and any(map(wraps, (*told, one))):
+            plain = [other for other in told if not wraps(other)]
+            return self.joined(plain, one) if not wraps(one) else plain
+        if self.holds(one.facts, one.floors, told):
+            return [*told]
+        harder = bool(quotients(one))
+        kept = (x for x in told if (harder and not quotients(x)) or not self.holds(x.facts, x.floors, [one]))
+        return [*kept, one]
+
+    def holds(self, facts: Sequence[SizeFact], floors: Sequence[FloorQuotient], regions: Sequence[SizeRegion]) -> bool:
+        """Whether one of the regions holds wherever facts do."""
+        asked = replace(self.template, assume=tuple(facts), floors=tuple(floors))
+        return outside_all(asked, regions).status == "unsat"
+
+    def _fewest(self, facts: Sequence[SizeFact], floors: Sequence[FloorQuotient]) -> list[SizeFact]:
+        kept = list(facts)
+        many = len(kept)
+        while many:  # most are implied: many at once, then fewer
+            at = 0
+            while at < len(kept):
+                others, part = (*kept[:at], *kept[at + many :]), tuple(kept[at : at + many])
+                if self.holds(others, floors, [SizeRegion(part, tuple(floors)), *self.known]):
+                    kept = list(others)
+                else:
+                    at += many
+            many //= 2
+        return kept
+
+
+def quotients(region: SizeRegion) -> list[FloorQuotient]:
+    """Those that the facts of a region speak of, and those that these are of."""
+    names = {name for fact in region.facts for name in fact.poly.symbols | (fact.by.symbols if fact.by else set())}
+    out: list[FloorQuotient] = []
+    for one in reversed(region.floors):
+        if one.name in names:
+            out.append(one)
+            names |= one.top.symbols | one.bottom.symbols
+    return out
+
+
+def wraps(region: SizeRegion) -> bool:
+    """Whether its facts are about values beyond their type: what they leave modulo a power of two."""
+    return any((one.bottom.constant or 0) >= 1 << 31 for one in quotients(region))
+
+
+def without_quotients(fact: SizeFact, floors: Sequence[FloorQuotient]) -> SizeFact | None:
+    """A comparison without quotients that implies this one: each is at most what is divided, and short of it by less
+    than one. None of what is no comparison, or has them otherwise than a number of times.
+    """
+    for one in reversed(floors):
+        factor, by = fact.poly.terms.get((one.name,), 0), one.bottom.constant
+        if one.name not in fact.poly.symbols and (fact.by is None or one.name not in fact.by.symbols):
+            continue
+        if fact.op != "ge" or by is None or by < 1 or any(one.name in m for m in fact.poly.terms if m != (one.name,)):
+            return None
+        end = one.top - Poly.of(by - 1) if factor > 0 else one.top
+        rest = fact.poly - Poly.symbol(one.name).scaled(factor)
+        fact = normal(replace(fact, poly=rest.scaled(by) + end.scaled(factor)))
+    return fact
+
+
+def told_clause(region: SizeRegion) -> str:
+    """The facts of a region in words of C and powers of two; brackets, not to be taken for calls."""
+    return " and ".join(_shown(_as_remainder(fact, region.floors) or fact.text) for fact in region.facts) or "always"
+
+
+def _as_remainder(fact: SizeFact, floors: Sequence[FloorQuotient]) -> str:
+    """`n == 2 * ((n + 1) // 2)` as `n % 2 == 0`; nothing of what says something else."""
+    one = next((one for one in floors if (one.name,) in fact.poly.terms), None)
+    by = one.bottom.constant if one is not None else None
+    if one is None or by is None or by < 2 or fact.op not in ("eq", "ne") or fact.by is not None:
+        return ""
+    poly = fact.poly if fact.poly.terms[one.name,] < 0 else -fact.poly
+    what = poly + Poly.symbol(one.name).scaled(by)  # is `by` times the quotient
+    ahead = (one.top - what).constant
+    if one.name in what.symbols or ahead is None or not 0 <= ahead < by:
+        return ""
+    rest = -what.terms.get((), 0) % by
+    moving = Poly({m: c for m, c in what.terms.items() if m})
+    text = text_of(moving)
+    return f"{f'({text})' if ' ' in text else text} % {by} {'==' if fact.op == 'eq' else '!='} {rest}"
+
+
+def _shown(text: str) -> str:
+    """A condition with large powers of two, and numbers beside them, as such."""
 
     def power(match: re.Match[str]) -> str:
         value = int(match[0])
         factor = match.string[match.end() :].lstrip().startswith("*") or match.string[: match.start()].endswith("* ")
-        for rest, said in ((0, ""), *(() if factor else ((1, " - 1"),))):
-            if value >= 1 << 16 and (value + rest) & (value + rest - 1) == 0:
-                return f"2^{(value + rest).bit_length() - 1}{said}"
+        for bits in range(16, 65) if value >= 1 << 16 else ():
+            beside = value - (1 << bits)
+            if not beside or (not factor and abs(beside) <= 1 << (bits - NEAR)):
+                return f"2^{bits}{f' {beside:+d}'.replace('+', '+ ').replace('-', '- ') if beside else ''}"
         return match[0]
 
-    text = re.sub(r"^(.+) == (\d+) \* \(\(\1\) // \2\)(?: \+ (\d+))?$", _remainder, text)
     called = re.sub(r"\b\d{5,}\b", power, text).split("()")
     return "()".join(part.translate(str.maketrans("()", "[]")) for part in called)
-
-
-def _remainder(match: re.Match[str]) -> str:
-    what = f"({match[1]})" if " " in match[1] else match[1]
-    return f"{what} % {match[2]} == {match[3] or 0}"
 
 
 def named_in(facts: Sequence[SizeFact], region: SizeRegion) -> set[str]:

@@ -15,7 +15,7 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.idma.c.arguments import PLACE, USUAL, Arguments, Misaligned, polynomial
-from dmaverify.machines.idma.c.conditions import fixes, named_in, shown_text
+from dmaverify.machines.idma.c.conditions import Clauses, fixes, named_in, told_clause
 from dmaverify.machines.idma.c.driver import FunctionOfFile
 from dmaverify.machines.idma.c.launches import FunctionLaunches
 from dmaverify.machines.idma.derive import descriptor_facts
@@ -26,7 +26,7 @@ from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.sizes.complete import outside_all
 from dmaverify.prove.sizes.divisors import traced
-from dmaverify.prove.sizes.facts import SizeFact, SizeRegion, Template
+from dmaverify.prove.sizes.facts import SizeRegion, Template
 from dmaverify.prove.sizes.rounds import LoopCut, Recut, for_every_round
 from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
@@ -259,36 +259,19 @@ class ArgumentSearch:
         """Values for which some runs stand, each a conjunction; none that fixes an argument. Of what differs from round
         to round a run knows two rounds, so that all runs that are told have to be of such.
         """
-        out: list[str] = []
+        known = [run.region for run in self.runs if run.status in ("proved", "stopped") and run.region is not None]
+        clauses, told = Clauses(self.template, known), list[SizeRegion]()
         each = ""
         for run in sorted(right, key=lambda one: -one.looped):
             assert run.region is not None
-            if each and not run.looped:
+            if (each and not run.looped) or len(told) == MOST_CLAUSES:
                 break
-            if len(out) < MOST_CLAUSES and not fixes(run.region.facts, self.function.symbols.known):
-                facts = self._reduced(run.region)
-                text = " and ".join(shown_text(fact.text) for fact in facts) or "always"
-                out += [text] if text not in out else []
-                if run.looped and named_in(facts, run.region) & self.function.symbols.each:
+            if not fixes(run.region.facts, self.function.symbols.known):
+                found = clauses.of(run.region, run.values)
+                told = clauses.joined(told, found)
+                if run.looped and named_in(found.facts, found) & self.function.symbols.each:
                     each = "in any two rounds of a loop, "
-        return [f"{each}{out[0]}", *out[1:]] if out else out
-
-    def _reduced(self, region: SizeRegion) -> list[SizeFact]:
-        """The facts of a region without those that the others imply, or that leave out what other runs stand for."""
-        kept = list(region.facts)
-        known = [run.region for run in self.runs if run.status in ("proved", "stopped") and run.region is not None]
-        many = len(kept)
-        while many:  # most are implied: many at once, then fewer
-            at = 0
-            while at < len(kept):
-                others, part = (*kept[:at], *kept[at + many :]), tuple(kept[at : at + many])
-                asked = replace(self.template, assume=others, floors=region.floors)
-                if outside_all(asked, [SizeRegion(part, region.floors), *known]).status == "unsat":
-                    kept = list(others)
-                else:
-                    at += many
-            many //= 2
-        return kept
+        return [f"{each}{told_clause(told[0])}", *map(told_clause, told[1:])] if told else []
 
     def plain(self, run: SymbolicRun) -> FunctionLaunches | None:
         """The function on the plain numbers of a run."""
