@@ -66,7 +66,7 @@ WHOLE = f"{SET.replace('R(0) = 0; ', '')} (void)R(0x44);"
         (f"void rows(void) {{ {SET.replace('R(0) = 0', 'R(0) = 1u << 10')} (void)R(0x44); }}", "unknown", []),
         ("uint32_t f(volatile uint32_t *dma) { dma[52] = 0x20000; dma[53] = 0x30000; dma[54] = 64; return dma[17]; }",
          "proved",
-         ["f(): dma % 4096 == 0 and dma <= 2^32 - 209", "conf is 0 where f() begins",
+         ["f(): dma % 4096 == 0 and dma <= 2^32 - 217", "conf is 0 where f() begins",
           "no launch is in flight when f() begins"]),
         (GOOD, "proved", []),
     ],

@@ -48,7 +48,7 @@ class Clauses:
         """The facts of a region without those that the others imply, or that leave out what other regions hold; where
         facts without quotients suffice that hold at values of the region too, these.
         """
-        facts = self._fewest(region.facts, region.floors)
+        facts = self._fewest(strongest(region.facts), region.floors)
         if quotients(SizeRegion(tuple(facts), region.floors)):
             plain = [without_quotients(fact, region.floors) for fact in facts]
             whole = [one for one in plain if one is not None]
@@ -79,18 +79,39 @@ class Clauses:
         return outside_all(asked, regions).status == "unsat"
 
     def _fewest(self, facts: Sequence[SizeFact], floors: Sequence[FloorQuotient]) -> list[SizeFact]:
+        """Those of facts that suffice for one of the known regions to hold: many are left out at once, then fewer."""
         kept = list(facts)
+        outside: list[Mapping[str, int]] = []  # values in none of the regions
         many = len(kept)
-        while many:  # most are implied: many at once, then fewer
+        while many:
             at = 0
             while at < len(kept):
                 others, part = (*kept[:at], *kept[at + many :]), tuple(kept[at : at + many])
-                if self.holds(others, floors, [SizeRegion(part, tuple(floors)), *self.known]):
+                rest, gone = SizeRegion(others, tuple(floors)), SizeRegion(part, tuple(floors))
+                answer = None
+                if not any(rest.holds(one) for one in outside):
+                    asked = replace(self.template, assume=others, floors=tuple(floors))
+                    answer = outside_all(asked, [gone, *self.known])
+                    outside += [answer.model] if answer.status == "sat" else []
+                if answer is not None and answer.status == "unsat":
                     kept = list(others)
                 else:
                     at += many
             many //= 2
         return kept
+
+
+def strongest(facts: Sequence[SizeFact]) -> list[SizeFact]:
+    """Facts without comparisons that another one implies by its number alone, each where it stood."""
+    least: dict[tuple[tuple[tuple[str, ...], int], ...], SizeFact] = {}
+    moving = {}
+    for fact in facts:
+        if fact.op == "ge":
+            moving[fact] = tuple(sorted((m, c) for m, c in fact.poly.terms.items() if m))
+            other = least.setdefault(moving[fact], fact)
+            if fact.poly.terms.get((), 0) < other.poly.terms.get((), 0):
+                least[moving[fact]] = fact
+    return [fact for fact in dict.fromkeys(facts) if fact.op != "ge" or least[moving[fact]] is fact]
 
 
 def quotients(region: SizeRegion) -> list[FloorQuotient]:

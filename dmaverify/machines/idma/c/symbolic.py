@@ -15,7 +15,7 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.idma.c.arguments import PLACE, USUAL, Arguments, Misaligned, polynomial
-from dmaverify.machines.idma.c.conditions import Clauses, fixes, named_in, told_clause
+from dmaverify.machines.idma.c.conditions import Clauses, fixes, named_in, strongest, told_clause
 from dmaverify.machines.idma.c.driver import FunctionOfFile
 from dmaverify.machines.idma.c.launches import FunctionLaunches
 from dmaverify.machines.idma.derive import descriptor_facts
@@ -259,7 +259,8 @@ class ArgumentSearch:
         """Values for which some runs stand, each a conjunction; none that fixes an argument. Of what differs from round
         to round a run knows two rounds, so that all runs that are told have to be of such.
         """
-        known = [run.region for run in self.runs if run.status in ("proved", "stopped") and run.region is not None]
+        regions = (run.region for run in self.runs if run.status in ("proved", "stopped") and run.region is not None)
+        known = [replace(region, facts=tuple(strongest(region.facts))) for region in regions]
         clauses, told = Clauses(self.template, known), list[SizeRegion]()
         each = ""
         for run in sorted(right, key=lambda one: -one.looped):
