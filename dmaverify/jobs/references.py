@@ -39,8 +39,8 @@ def _like(
     move: Transfer, machine: Target, axes: tuple[tuple[str, int], ...], profile: str,
     readings: tuple[tuple[str, str], ...],
 ) -> Synthesis:  # fmt: skip
-    from dmaverify.prove.move.check import Options
-    from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
+    from dmaverify.synth.proved import DEFAULTS
+    from dmaverify.synth.synthesize import synthesize
 
-    options = Options(readings=dict(readings), cross_check=CROSS_CHECK)
+    options = replace(DEFAULTS, readings=dict(readings))
     return synthesize(move, machine, axes=dict(axes), profile=profile, options=options, advise=False)

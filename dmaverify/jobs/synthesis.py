@@ -105,11 +105,12 @@ def _by_index(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
 def _unsearched(
     move: Transfer, target: Target, axes: Mapping[str, int], settings: SynthSettings, kind: str
 ) -> Synthesis:
-    from dmaverify.synth.synthesize import refused
+    from dmaverify.synth.proved import refused
+    from dmaverify.synth.regions import NoPlan
 
     said = f"a {kind} is not searched: which rows it moves is in its index list, and no floor holds for every list"
     hint = "write its stream or its commands; `dmaverify check` proves them for every index, `cost` prices them"
-    return refused(move, target, dict(axes), settings.profile, [(NOT_SEARCHED, said, hint)], time.perf_counter())
+    return refused(move, target, dict(axes), settings.profile, NoPlan(NOT_SEARCHED, said, hint))
 
 
 def synthesize_named(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
@@ -167,39 +168,35 @@ def _search_of(
     move: Transfer, target: Target, axes: Mapping[str, int], settings: SynthSettings | None, advise: bool,
     kernel: Plan | None,
 ) -> Synthesis:  # fmt: skip
-    """What the search of the machine finds."""
+    """What the search of the machine finds: one of its own, that of rates, or that of HBM, DM and engines."""
     from dmaverify.cost.simple import simple_cost
     from dmaverify.prove.move.preconditions import require
+    from dmaverify.synth.plain import synthesize_plain
+    from dmaverify.synth.proved import DEFAULTS
     from dmaverify.targets.modules import part_of
 
     chosen, axes = settings or SynthSettings(), dict(axes)
     require(replace(move, stream=None, streams=()), axes, target)
     readings = dict(chosen.reading or {})
     target.check_readings(readings)
+    options, given = replace(DEFAULTS, readings=readings), asdict(chosen)
+
+    def accept(found: Synthesis) -> bool:
+        return holds_as_printed(found, readings)
+
     own = part_of(target, "search")
     if own is not None:
         names = ("profile", *(name for name in FIXED if name != "commands"))
-        refuse_settings(asdict(chosen), names, f"the search for {target.name}, which has a cost of its own", move.span)
-        made: Synthesis = own.synthesize(move, target, axes=axes, commands=chosen.commands, readings=readings)
-        if made.found and not holds_as_printed(made, readings):
-            raise AssertionError(f"the plan of {move.name} does not pass as printed")
-        return _in_all_iterations(made, move, axes, readings)
+        refuse_settings(given, names, f"the search for {target.name}, which has a cost of its own", move.span)
+        made: Synthesis = own.synthesize(
+            move, target, axes=axes, commands=chosen.commands, options=options, accept=accept
+        )
+        return made
     simple = simple_cost(target)
     if simple is not None:
-        from dmaverify.prove.move.check import Options
-        from dmaverify.synth.plain import synthesize_plain
-
         own_cost = f"the search for {target.name}, whose costs are [cost.simple]"
-        refuse_settings({**asdict(chosen), **_named(chosen, "simple")}, (*FIXED, "profile"), own_cost, move.span)
-
-        return synthesize_plain(
-            move,
-            target,
-            simple,
-            axes=axes,
-            options=Options(readings=readings, cross_check=1 << 16),
-            accept=lambda found: holds_as_printed(found, readings),
-        )
+        refuse_settings(given | _named(chosen, "simple"), (*FIXED, "profile"), own_cost, move.span)
+        return synthesize_plain(move, target, simple, axes=axes, options=options, accept=accept)
     _has_prices(move)
     began = time.monotonic()
     direct = _direct(move, target, axes, chosen, readings, advise=advise)
@@ -214,27 +211,6 @@ def _search_of(
     if not is_writable(found.route.hops[0].transfer):
         written = _route(move, target, axes, chosen, readings, direct, began, is_writable)
     return replace(found, written=route_diff(kernel, move.name, written))
-
-
-def _in_all_iterations(
-    made: Synthesis, move: Transfer, axes: Mapping[str, int], readings: Mapping[str, str]
-) -> Synthesis:
-    """The answer of a search that looks at one iteration alone, where its commands hold in all of them."""
-    from dmaverify.prove.move.check import Options, check_transfer
-    from dmaverify.synth.synthesize import refused
-    from dmaverify.verdict import Status
-
-    if not made.found or move.iterations == 1:
-        return made
-    whole = replace(made.transfer, views=move.views)
-    verdict = check_transfer(whole, axes=axes, target=made.target, options=Options(readings=readings, cross_check=0))
-    if verdict.status is Status.PROVED:
-        return replace(made, transfer=whole)
-    said = [
-        (f.rule, f"the plan of the first iteration does not hold in all: {f.message}", f.hint) for f in verdict.errors
-    ]
-    nothing = [("core/well-formed", "the plan of the first iteration is not proved for all of them", "")]
-    return refused(move, made.target, axes, made.profile, said or nothing, time.perf_counter())
 
 
 def _named(chosen: SynthSettings, profile: str) -> dict[str, None]:
@@ -255,9 +231,9 @@ def _direct(
     *,
     advise: bool = True,
 ) -> Synthesis:
-    from dmaverify.prove.move.check import Options
     from dmaverify.synth.members import EVALUATIONS
-    from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
+    from dmaverify.synth.proved import DEFAULTS
+    from dmaverify.synth.synthesize import synthesize
 
     return synthesize(
         move,
@@ -272,7 +248,7 @@ def _direct(
         evaluations=chosen.evaluations or EVALUATIONS,
         budget_seconds=chosen.budget,
         simulate=chosen.simulate,
-        options=Options(readings=readings, cross_check=CROSS_CHECK),
+        options=replace(DEFAULTS, readings=readings),
         advise=advise,
         accept=lambda found: holds_as_printed(found, readings),
     )

@@ -38,7 +38,7 @@ def space_question(
 ) -> tuple[str, str, str] | None:
     """Whether a legal member takes fewer cycles than claimed: (name, SMT-LIB 2, `unsat`). None for a larger space."""
     machine = machine_of(move, target, engines)
-    covers = covers_of(move, machine)
+    covers = covers_of(move, target, machine)
     if covers.crowded or covers.mixed or any(crowded(lanes_of(cover, machine.cuts)) for cover in covers.each):
         return None
     choices = list(islice(_choices(covers, machine), MOST_MEMBERS + 1))

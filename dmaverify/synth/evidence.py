@@ -1,6 +1,6 @@
 """What supports a plan that a search found and its bound, in sentences.
 
-Knows: a search that ended, its winner, the simulated contest, the verdict. Does not know: how anything was searched.
+Knows: a search that ended, its winner, the simulated contest. Does not know: how anything was searched.
 Law: a sentence says of whom it speaks: of every plan, of the space, or of those that were searched.
 """
 
@@ -10,7 +10,6 @@ from dmaverify.synth.members import Member, SearchFound
 from dmaverify.synth.playing import Contest
 from dmaverify.synth.priced_orders import HAIR
 from dmaverify.synth.result import Played
-from dmaverify.verdict import Verdict
 
 
 def artefact(table: Contest, member: Member) -> tuple[str, ...]:
@@ -23,8 +22,8 @@ def artefact(table: Contest, member: Member) -> tuple[str, ...]:
     return (f"the simulator ranks a plan first that the closed form calls dearer ({price}): there the two differ",)
 
 
-def evidence_of(found: SearchFound, member: Member, verdict: Verdict, seen: Played | None) -> tuple[str, ...]:
-    """What supports the bound and the plan, in sentences."""
+def evidence_of(found: SearchFound, member: Member, seen: Played | None) -> tuple[str, ...]:
+    """What supports the bound and the price, in sentences."""
     lines = []
     if found.floor is not None:
         top = found.floor.terms[0]
@@ -43,5 +42,4 @@ def evidence_of(found: SearchFound, member: Member, verdict: Verdict, seen: Play
     if seen is not None and seen.share >= 1 and seen.cycles > 1.05 * member.cycles:
         more = 100 * (seen.cycles / member.cycles - 1)
         lines.append(f"the simulator needs {more:.0f} % more than the closed form: there the ranking is not proved")
-    lines.append(f"proved: {len(verdict.obligations)} obligations, {verdict.claim or 'all units'}")
     return tuple(lines)

@@ -16,9 +16,10 @@ from dmaverify.program.move import Transfer
 from dmaverify.prove.move.ports import command_facts, dimension_facts, sequencer_facts
 from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
 from dmaverify.prove.smt import number
+from dmaverify.synth.regions import NoPlan
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Severity
 
 Judged = dict[tuple[object, ...], tuple[Finding, ...]]
@@ -46,13 +47,15 @@ class Law:
         tiers = move.source.tier, move.dest.tier
         return Ruling(self.target, self.target.engine_of(*tiers), *tiers, move.dtype, self.limits, self.readings)
 
-    def of_move(self) -> list[Finding]:
-        """Errors that no plan can avoid."""
+    def of_move(self) -> None:
+        """Raises NoPlan with the errors that no plan can avoid."""
         move = self.transfer
         instances = transfer_instances(
             move.source, move.dest, None, move.dtype, self.target, (), self.limits, move.span, readings=self.readings
         )
-        return [f for f in self._ruling().judge(instances).findings if f.severity is Severity.ERROR]
+        found = [f for f in self._ruling().judge(instances).findings if f.severity is Severity.ERROR]
+        if found:
+            raise replace(no_plan(found), bound=float("inf"))
 
     def allows(self, commands: Sequence[Command]) -> bool:
         """Whether every command is legal; what refuses is kept in `refused`, first of each rule."""
@@ -106,3 +109,9 @@ class Law:
                     numbers = " ".join(number(values[port]) for port in rule.ports)
                     out[f"({rule.id} {numbers})" if rule.ports else rule.id] = rule
         return out
+
+
+def no_plan(findings: Sequence[Finding], said: str = "") -> NoPlan:
+    """Findings, one at least, as what refuses every plan; `said` stands before each message."""
+    first, *others = (NoPlan(f.rule, said + f.message, f.hint) for f in findings)
+    return replace(first, others=tuple(others))

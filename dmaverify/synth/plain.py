@@ -9,8 +9,7 @@ packet is as good as any. OPTIMAL is said where the cost meets one start-up and 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice, permutations
 from math import isqrt
 
@@ -18,16 +17,17 @@ from dmaverify.cost.simple import SimpleCost, price
 from dmaverify.language.expr import axes_of
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
-from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.prove.move.check import Options
 from dmaverify.synth.atoms import Atom
-from dmaverify.synth.legal import Law
+from dmaverify.synth.legal import Law, no_plan
+from dmaverify.synth.proved import DEFAULTS, Accept, answered, first_proved
 from dmaverify.synth.regions import MOST_BOXES, AtomNest, Covers, NoPlan
 from dmaverify.synth.result import Synthesis
 from dmaverify.synth.space import SynthMachine, Work, command, nested
-from dmaverify.synth.synthesize import DEFAULTS, covers_of, machine_of, plan_of, refused
+from dmaverify.synth.synthesize import covers_of, machine_of, plan_of
 from dmaverify.targets.target import Target
 from dmaverify.values import replace
-from dmaverify.verdict import Severity, Status
+from dmaverify.verdict import Severity
 
 ORDERS, INNER_ORDERS = 5040, 120
 """Orders of the loops of one packet that are tried before the next packet; fewer of what is in loops of commands."""
@@ -48,38 +48,36 @@ def synthesize_plain(
     *,
     axes: Mapping[str, int] | None = None,
     options: Options = DEFAULTS,
-    accept: Callable[[Synthesis], bool] | None = None,
+    accept: Accept | None = None,
 ) -> Synthesis:
     """The cheapest legal plan of a move on one engine, proved."""
-    started = time.perf_counter()
     move = transfer.with_given()
     named = dict(axes or {}) or {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
     law = Law(move, target, target.limits_with(move.limits), options.readings)
-    broken = law.of_move()
-    if broken:
-        return refused(move, target, named, "simple", [(f.rule, f.message, f.hint) for f in broken], started)
-    try:
+
+    def search() -> Synthesis:
+        law.of_move()
         machine = machine_of(move, target, 1)
-        covers = covers_of(move, machine)
-    except NoPlan as error:
-        return refused(move, target, named, "simple", [(error.rule, error.message, error.hint)], started)
-    for unrolled in (0, UNROLLED):
-        found = sorted(_members(covers, machine, law, target, data, unrolled), key=lambda pair: pair[0])
-        for _, plan in found:
-            verdict = check_transfer(plan.transfer, axes=named, target=target, options=options)
-            made = replace(plan, axes=named, verdict=verdict, seconds=time.perf_counter() - started)
-            if verdict.status is Status.PROVED and (accept is None or accept(made)):
-                return made
-    tried = f"none of the packets and orders tried is legal, with up to {UNROLLED} loops unrolled; for example: "
-    told = [(f.rule, tried + f.message, f.hint) for f in law.refused.values() if f.severity is Severity.ERROR]
-    nothing = [("core/well-formed", "none of the packets and orders of loops that were tried is legal and proved", "")]
-    return refused(move, target, named, "simple", told or nothing, started)
+        covers = covers_of(move, target, machine)
+        ranked = (
+            one
+            for unrolled in (0, UNROLLED)
+            for one in sorted(_members(covers, machine, law, named, data, unrolled), key=lambda one: one.cycles)
+        )
+        try:
+            return first_proved(ranked, options, accept)
+        except NoPlan as error:
+            tried = f"none of the packets and orders tried is legal, with up to {UNROLLED} loops unrolled"
+            broken = [f for f in law.refused.values() if f.severity is Severity.ERROR]
+            raise (no_plan(broken, f"{tried}; for example: ") if broken else error) from None
+
+    return answered(move, target, named, "simple", search)
 
 
 def _members(
-    covers: Covers, machine: SynthMachine, law: Law, target: Target, data: SimpleCost, unrolled: int
-) -> Iterator[tuple[float, Synthesis]]:
-    """The first legal order of every packet of every cover, with its cost; up to so many loops `unrolled`."""
+    covers: Covers, machine: SynthMachine, law: Law, axes: Mapping[str, int], data: SimpleCost, unrolled: int
+) -> Iterator[Synthesis]:
+    """The first legal order of every packet of every cover; up to so many loops `unrolled`."""
     live = covers.live * machine.unit_bits // 8
     least = data.startup + max(-(-live // data.beat(tier)) for tier in machine.tiers)
     for cover in covers.each:
@@ -95,11 +93,11 @@ def _members(
                 f"no plan on one engine can beat {least:,.1f} cycles: one start-up, and every live byte in whole beats",
                 f"commands: {len(commands)}; the order of loops does not change the cost",
             )
-            plan = plan_of(law.transfer, commands, target)
-            meets = cost.cycles <= least
-            yield cost.cycles, Synthesis(
-                plan, target, {}, "simple", tuple(commands), cost, cost.cycles, min(least, cost.cycles), meets, lines,
-                split="one engine", not_covered=("engines side by side", "what the machine's data states no cost of"),
+            plan = plan_of(law.transfer, commands, law.target)
+            yield Synthesis(
+                plan, law.target, axes, "simple", tuple(commands), cost, cost.cycles, min(least, cost.cycles),
+                cost.cycles <= least, lines, split="one engine",
+                not_covered=("engines side by side", "what the machine's data states no cost of"),
             )  # fmt: skip
 
 

@@ -19,9 +19,13 @@ from math import prod
 
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import Digit
+from dmaverify.lower.programs import space_of
+from dmaverify.program.move import Transfer
+from dmaverify.program.space import layout_of
 from dmaverify.synth.atoms import Atom, joined, run_on
 from dmaverify.synth.places import choices, held_of, holds_once
 from dmaverify.synth.spans import low_first, ranges, reach
+from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
 
 WALKED = "padding walked"
@@ -34,11 +38,15 @@ MOST_POINTS = 1 << 13
 
 @dataclass(frozen=True, slots=True)
 class NoPlan(Exception):
-    """Why nothing can be proposed: the rule or obligation, and a sentence."""
+    """Why nothing can be proposed: the rule or obligation, and a sentence. `others` are further reasons, `bound` what
+    every plan takes at least: without end where none can ever be legal.
+    """
 
     rule: str
     message: str
     hint: str = ""
+    others: tuple[NoPlan, ...] = ()
+    bound: float = 0.0
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}"
@@ -184,6 +192,18 @@ def _boxes(
         atoms.sort(key=lambda atom: (-abs(atom.write), -abs(atom.read), atom.axis or ""))
         read, write = source.origin + sum(p.read for p in chosen), dest.origin + sum(p.write for p in chosen)
         yield AtomNest(read, write, tuple(run_on(joined(atoms))))
+
+
+def both_layouts(move: Transfer, target: Target) -> tuple[Layout, Layout]:
+    """The layouts of the source and of the destination. Raises NoPlan where one has no digits."""
+    found = []
+    for tensor in (move.source, move.dest):
+        layout, opaque = layout_of(tensor, space_of(target, tensor.tier), target.dtypes[move.dtype])
+        if opaque:
+            said = f"`{tensor.element}` has no digits: a cut falls inside one"
+            raise NoPlan("core/well-formed", said, "cut at the boundaries of its parts")
+        found.append(layout)
+    return found[0], found[1]
 
 
 # ---------------------------------------------------------------- one axis

@@ -8,8 +8,7 @@ that cannot be proved is never returned. Without a legal plan the rule or obliga
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from dmaverify.cost.constants import CostData, cost_data
@@ -21,7 +20,7 @@ from dmaverify.lower.plan_text import given_command
 from dmaverify.lower.programs import program_of_transfer, space_of
 from dmaverify.program.command import Command, Engine
 from dmaverify.program.move import Transfer
-from dmaverify.program.space import layout_of, unit_bits_of
+from dmaverify.program.space import unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.in_place import lie_apart
 from dmaverify.synth.evidence import artefact, evidence_of
@@ -30,7 +29,8 @@ from dmaverify.synth.members import EVALUATIONS, SIMULATED_TIES, TIE_EVALUATIONS
 from dmaverify.synth.packets import segmented
 from dmaverify.synth.playing import WHOLE, contest, expected, played
 from dmaverify.synth.priced_orders import HAIR
-from dmaverify.synth.regions import Covers, NoPlan, covers
+from dmaverify.synth.proved import DEFAULTS, Accept, answered, first_proved
+from dmaverify.synth.regions import Covers, NoPlan, both_layouts, covers
 from dmaverify.synth.result import Before, Synthesis
 from dmaverify.synth.search import Search
 from dmaverify.synth.space import SynthMachine
@@ -40,14 +40,8 @@ from dmaverify.targets.target import Target
 from dmaverify.values import replace
 from dmaverify.verdict import Severity, Status
 
-CROSS_CHECK = 1 << 16
-"""Units up to which the winner is executed byte by byte as well."""
-
-
 WHOLE_RUN = 1 << 30
 """Bytes of a packet where the target states no limit: a run of any length."""
-
-DEFAULTS = Options(cross_check=CROSS_CHECK)
 
 
 def machine_of(move: Transfer, target: Target, engines: int | None) -> SynthMachine:
@@ -84,7 +78,7 @@ def synthesize(
     options: Options = DEFAULTS,
     simulate: bool = False,
     advise: bool = True,
-    accept: Callable[[Synthesis], bool] | None = None,
+    accept: Accept | None = None,
 ) -> Synthesis:
     """The cheapest legal plan of a move, proved, with a bound and its evidence.
 
@@ -95,7 +89,6 @@ def synthesize(
     not hold, is dropped, and the search goes on with the next. Raises InputError where a tier has no cost model or a
     fixed part makes no sense.
     """
-    started = time.perf_counter()
     move = replace(transfer, limits=_limits(transfer, entries))
     if not 1 <= (engines or 1) <= target.engines.clusters * target.engines.per_cluster:
         raise InputError(f"a chip has {target.engines.clusters * target.engines.per_cluster} engines, not {engines}")
@@ -105,26 +98,27 @@ def synthesize(
     units = None if packet is None else _units(packet, machine.unit_bits)
     more = (SIMULATED_TIES if simulate else TIE_EVALUATIONS) if ties is None else ties
     limits = SearchLimits(evaluations, budget_seconds, units, tuple(order_prefix), commands, more)
-    law = Law(move, target, target.limits_with(move.limits), options.readings)
-    broken = law.of_move()
-    if broken:
-        never = refused(move, target, named, profile, [(f.rule, f.message, f.hint) for f in broken], started)
-        return replace(never, bound=float("inf"))
-    reasons: list[tuple[str, str, str]] = []
-    bound = 0.0
-    ways = ((True, False), (False, False), (False, True)) if _meet(move, target, machine) else ((True, False),)
-    for all_engines, falling in ways:
-        law = Law(move, target, target.limits_with(move.limits), options.readings)
-        own = machine if all_engines else replace(machine, engines=machine.engines[:1])
-        try:
-            found = _search(move, own, data, law, limits, entries is not None, falling=falling)
-            bound = found.bound = found.bound if all_engines else min(bound, found.bound)  # of one, that of all holds
-            return _proved(move, target, named, found, own, data, options, simulate, advise, started, accept)
-        except NoPlan as error:
-            reasons.append((error.rule, error.message, error.hint))
-    rule, message, hint = reasons[0]
-    tried = "tried on all engines, and on one from either end; on all: " if len(ways) > 1 else ""
-    return refused(move, target, named, profile, [(rule, tried + message, hint)], started)
+
+    def law() -> Law:
+        return Law(move, target, target.limits_with(move.limits), options.readings)
+
+    def search() -> Synthesis:
+        law().of_move()
+        refusals: list[NoPlan] = []
+        bound = 0.0
+        ways = ((True, False), (False, False), (False, True)) if _meet(move, target, machine) else ((True, False),)
+        for all_engines, falling in ways:
+            own = machine if all_engines else replace(machine, engines=machine.engines[:1])
+            try:
+                found = _search(move, own, data, law(), limits, entries is not None, falling=falling)
+                bound = found.bound = found.bound if all_engines else min(bound, found.bound)  # of one, of all holds
+                return _best(move, target, named, found, own, data, options, simulate, advise, accept)
+            except NoPlan as error:
+                refusals.append(error)
+        tried = "tried on all engines, and on one from either end; on all: " if len(ways) > 1 else ""
+        raise replace(refusals[0], message=tried + refusals[0].message)
+
+    return answered(move, target, named, profile, search)
 
 
 def _meet(move: Transfer, target: Target, machine: SynthMachine) -> bool:
@@ -157,7 +151,8 @@ def quick_search(
     law = Law(move, target, target.limits_with(move.limits), readings, known={} if known is None else known)
     try:
         machine = machine_of(move, target, engines)
-        return None if law.of_move() else QuickSearch(covers_of(move, machine), machine, data, law, limits)
+        law.of_move()
+        return QuickSearch(covers_of(move, target, machine), machine, data, law, limits)
     except NoPlan:
         return None
 
@@ -182,19 +177,6 @@ def _units(size: int, unit_bits: int) -> int:
     return size * 8 // unit_bits
 
 
-def refused(
-    move: Transfer, target: Target, axes: Mapping[str, int], profile: str, reasons: list[tuple[str, str, str]],
-    started: float,
-) -> Synthesis:  # fmt: skip
-    """The answer without a plan: what refuses, as (rule, message, hint)."""
-    evidence = tuple(f"{rule}: {message}" for rule, message, _ in reasons)
-    bare = move.with_given()
-    return Synthesis(
-        bare, target, axes, profile, (), None, float("inf"), 0.0, False, evidence, refused=tuple(reasons),
-        seconds=time.perf_counter() - started,
-    )  # fmt: skip
-
-
 # ---------------------------------------------------------------- search
 
 
@@ -205,7 +187,7 @@ def _search(
     """The search over all covers; once more with limits as warnings, where no plan keeps them and the caller did not
     insist. `falling`: from the last run to the first.
     """
-    tried = covers_of(move, machine)
+    tried = covers_of(move, law.target, machine)
     tried = tried.from_the_end if falling else tried
     found = TiedSearch(tried, machine, data, law, limits).run()
     softer = any(finding.severity is not Severity.ERROR for finding in law.refused.values())
@@ -232,19 +214,10 @@ def _search(
     )
 
 
-def covers_of(move: Transfer, machine: SynthMachine) -> Covers:
+def covers_of(move: Transfer, target: Target, machine: SynthMachine) -> Covers:
     """Every treatment of a move, with the runs of each cut into whole packets and a rest besides."""
-    layouts = []
-    for tensor, space in zip((move.source, move.dest), machine.spaces, strict=True):
-        layout, opaque = layout_of(tensor, space, machine.dtype_bits)
-        if opaque:
-            raise NoPlan(
-                "core/well-formed",
-                f"`{tensor.element}` has no digits: a cut falls inside one",
-                "cut at the boundaries of its parts",
-            )
-        layouts.append(layout)
-    plain = covers(*(fuse(layouts[0], layouts[1]) or layouts))
+    layouts = both_layouts(move, target)
+    plain = covers(*(fuse(*layouts) or layouts))
     width = machine.dtype_bits // machine.unit_bits
     cut = (segmented(cover, machine.packet_max, machine.unit_bits, width, machine.window) for cover in plain.each)
     return replace(plain, each=(*plain.each, *(more for more in cut if more is not None)))
@@ -253,7 +226,7 @@ def covers_of(move: Transfer, machine: SynthMachine) -> Covers:
 def known_covers(move: Transfer, target: Target, engines: int | None = None) -> Covers | None:
     """Every treatment of a move, the one with the fewest boxes first; None where it has none."""
     try:
-        return covers_of(move, machine_of(move, target, engines))
+        return covers_of(move, target, machine_of(move, target, engines))
     except NoPlan:
         return None
 
@@ -261,45 +234,39 @@ def known_covers(move: Transfer, target: Target, engines: int | None = None) -> 
 # ---------------------------------------------------------------- proof
 
 
-def _proved(
+def _best(
     move: Transfer, target: Target, axes: Mapping[str, int], found: SearchFound, machine: SynthMachine, data: CostData,
-    options: Options, simulate: bool, advise: bool, started: float, accept: Callable[[Synthesis], bool] | None,
+    options: Options, simulate: bool, advise: bool, accept: Accept | None,
 ) -> Synthesis:  # fmt: skip
-    """The best member that the check proves. A member that it does not prove is dropped, with its cover."""
-    table = contest(found, data, simulate)
-    plays = {id(m): play for m, play in zip(table.ranked, table.plays, strict=True)}
-    reasons: list[str] = []
-    for member in table.ranked:
-        asked: list[tuple[str, str, str]] = []
-        plan = with_commands(move, member, machine, target)
-        verdict = check_transfer(plan, axes=axes, target=target, options=options, keep=asked)
-        if verdict.status is not Status.PROVED:
-            reasons += [f"{f.rule}: {f.message}" for f in verdict.findings if f.severity is Severity.ERROR] or [
-                verdict.status.value
-            ]
-            continue
-        others = tuple((m.layering.split, m.cycles, plays[id(m)]) for m in table.ranked if m is not member)
-        evidence = (*evidence_of(found, member, verdict, plays[id(member)]), *artefact(table, member))
-        result = Synthesis(
-            plan, target, axes, data.profile, member.commands, member.cost, member.cycles, found.bound,
-            member.cycles <= found.bound + HAIR, evidence, found.floor, verdict, None,
-            before_of(move, target, data, simulate), plays[id(member)], others, (), tuple(asked),
-            member.layering.split, found.evaluations, readings=options.readings,
-        )  # fmt: skip
-        if accept is not None and not accept(result):
-            reasons.append("core/well-formed: its printed text is not proved")
-            continue
-        kept = _or_as_given(result, move, found, options)
-        result = kept if kept is result or accept is None or accept(kept) else result
-        if advise:
-            from dmaverify.synth.advice import why_not_better
+    """The best member that is proved, or the plan's own program where that is better. Raises NoPlan."""
+    result = first_proved(_proposals(move, target, axes, found, machine, data, options, simulate), options, accept)
+    assert result.verdict is not None
+    proof = f"proved: {len(result.verdict.obligations)} obligations, {result.verdict.claim or 'all units'}"
+    result = replace(result, evidence=(*result.evidence, proof))
+    kept = _or_as_given(result, move, found, options)
+    result = kept if kept is result or accept is None or accept(kept) else result
+    if advise:
+        from dmaverify.synth.advice import why_not_better
 
-            result = replace(result, why=why_not_better(result, data, synthesize, price_of, options.readings))
-        return replace(result, seconds=time.perf_counter() - started)
-    rule = reasons[0].split(":")[0] if reasons else "core/well-formed"
-    raise NoPlan(
-        rule if "/" in rule else "core/well-formed", reasons[0].partition(": ")[2] or "no member could be proved"
-    )
+        result = replace(result, why=why_not_better(result, data, synthesize, price_of, options.readings))
+    return result
+
+
+def _proposals(
+    move: Transfer, target: Target, axes: Mapping[str, int], found: SearchFound, machine: SynthMachine, data: CostData,
+    options: Options, simulate: bool,
+) -> Iterator[Synthesis]:  # fmt: skip
+    """The members that a search kept, the best by both the closed form and the simulator first."""
+    table, before = contest(found, data, simulate), before_of(move, target, data, simulate)
+    both = list(zip(table.ranked, table.plays, strict=True))
+    for member, seen in both:
+        yield Synthesis(
+            with_commands(move, member, machine, target), target, axes, data.profile, member.commands, member.cost,
+            member.cycles, found.bound, member.cycles <= found.bound + HAIR,
+            (*evidence_of(found, member, seen), *artefact(table, member)), found.floor, before=before, played=seen,
+            runners_up=tuple((m.layering.split, m.cycles, play) for m, play in both if m is not member),
+            split=member.layering.split, evaluations=found.evaluations, readings=options.readings,
+        )  # fmt: skip
 
 
 def _or_as_given(result: Synthesis, move: Transfer, found: SearchFound, options: Options) -> Synthesis:

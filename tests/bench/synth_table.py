@@ -45,7 +45,7 @@ def naive(moved, target, profile: str) -> float:
     machine = machine_of(moved, target, 1)
     law = Law(moved, target, target.limits_with(()), {}, lenient=True)
     program = []
-    for lane in lanes_of(covers_of(moved, machine).each[0], ()):
+    for lane in lanes_of(covers_of(moved, target, machine).each[0], ()):
         run, _ = lane.chain
         for packet in sorted(machine.packets(run), reverse=True):
             item = nested(Work(Engine(*home(lane)), lane), packet)

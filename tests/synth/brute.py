@@ -24,7 +24,7 @@ def members(moved: Transfer, target: Target, engines: int) -> Iterator[tuple[int
     """(number of the cover, program) of every legal member: each share, packet and order of loops."""
     machine = machine_of(moved, target, engines)
     law = Law(moved, target, target.limits_with(()), {})
-    for number, cover in enumerate(covers_of(moved, machine).each):
+    for number, cover in enumerate(covers_of(moved, target, machine).each):
         for layering in layerings(cover, machine):
             runs = list(dict.fromkeys(work.box.chain[0] for work in layering.works))
             options = [machine.packets(run) for run in runs]

@@ -14,7 +14,6 @@ Source: iDMA paper, 2.2 and 3.1 (higher-dimensional transfers in software); docs
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations, product
 from math import prod
@@ -47,14 +46,14 @@ from dmaverify.machines.idma.price import (
 from dmaverify.machines.idma.setup import Setup, setup_of, setup_of_commands
 from dmaverify.program.command import Command, Entry, GivenCommand, Loop, Sequencer
 from dmaverify.program.move import Transfer
-from dmaverify.program.space import layout_of, unit_bits_of
-from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.program.space import unit_bits_of
+from dmaverify.prove.move.check import Options
 from dmaverify.prove.move.in_place import lie_apart
-from dmaverify.synth.regions import WALKED, Cover, NoPlan, covers
+from dmaverify.synth.proved import DEFAULTS, Accept, answered, first_proved
+from dmaverify.synth.regions import WALKED, Cover, NoPlan, both_layouts, covers
 from dmaverify.synth.result import Before, Synthesis
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
-from dmaverify.verdict import Severity, Status
 
 MOST_COMMANDS = 4096
 MOST_PROVED = 16
@@ -74,45 +73,43 @@ AS_WRITTEN = "as written"
 
 def synthesize(
     transfer: Transfer, target: Target, *, axes: Mapping[str, int] | None = None, commands: int | None = None,
-    readings: Mapping[str, str] | None = None,
+    options: Options = DEFAULTS, accept: Accept | None = None,
 ) -> Synthesis:  # fmt: skip
     """The descriptors of a move with a bound and its evidence.
 
     `commands` is a hard limit of descriptors. Raises InputError for options that mean no engine.
     """
-    started = time.perf_counter()
     setup = setup_of(target, transfer.options)
     named = dict(axes or {}) or {**axes_of(transfer.source.mapping), **axes_of(transfer.dest.mapping)}
     bare = replace(transfer.with_given(), facts=())
-    try:
-        own = () if transfer.facts else transfer.given  # what a form says besides, no list of descriptors has
-        every = _found(bare, own, target, setup, commands or MOST_COMMANDS, setup.length_max)
+    own = () if transfer.facts else transfer.given  # what a form says besides, no list of descriptors has
+
+    def first(longest: int, own: Sequence[GivenCommand]) -> Synthesis:
+        every = _found(bare, own, target, setup, commands or MOST_COMMANDS, longest)
         try:
-            result = _first_proved(bare, transfer, target, named, setup, every, dict(readings or {}))
+            return first_proved(
+                (_proposal(bare, transfer, target, named, setup, one) for one in every), options, accept
+            )
         except NoPlan as error:
-            result = _in_short_runs(bare, transfer, target, named, setup, dict(readings or {}), error, commands)
-        return replace(result, seconds=time.perf_counter() - started)
-    except NoPlan as error:
-        return Synthesis(
-            bare, target, named, "", (), None, float("inf"), 0.0, False, (str(error),),
-            refused=((error.rule, error.message, error.hint),), seconds=time.perf_counter() - started,
-        )  # fmt: skip
+            tried = every[0].tried
+            which = f"of {tried:,} descriptor lists, the {len(every):,} that were tried are not proved"
+            said = f"{which}; of the cheapest: {error.message}" if tried > 1 else error.message
+            raise replace(error, message=said) from None
 
+    def search() -> Synthesis:
+        """In runs as long as the engine takes; where it takes none such, for where they begin, element by element, or
+        byte by byte.
+        """
+        refusals: list[NoPlan] = []
+        shorter = dict.fromkeys((max(1, target.dtypes[bare.dtype] // 8), 1))
+        for longest, written in ((setup.length_max, own), *((length, ()) for length in shorter)):
+            try:
+                return first(longest, written)
+            except NoPlan as error:
+                refusals.append(error)
+        raise refusals[0]
 
-def _in_short_runs(
-    bare: Transfer, transfer: Transfer, target: Target, axes: Mapping[str, int], setup: Setup,
-    readings: Mapping[str, str], error: NoPlan, commands: int | None,
-) -> Synthesis:  # fmt: skip
-    """The move element by element, or byte by byte, where the engine takes no longer runs, for where they begin. Raises
-    what refused the longer ones.
-    """
-    for length in dict.fromkeys((max(1, target.dtypes[bare.dtype] // 8), 1)):
-        try:
-            every = _found(bare, (), target, setup, commands or MOST_COMMANDS, length)
-            return _first_proved(bare, transfer, target, axes, setup, every, readings)
-        except NoPlan:
-            continue
-    raise error
+    return answered(bare, target, named, "", search)
 
 
 # ---------------------------------------------------------------- search
@@ -121,13 +118,14 @@ def _in_short_runs(
 @dataclass(frozen=True, slots=True)
 class _FoundBox:
     program: tuple[GivenCommand, ...]
+    commands: tuple[Command, ...]
     nests: tuple[BoxNest, ...]
     how: str
-    tried: int
-    live: tuple[BoxNest, ...] = ()  # the runs of live bytes alone
-    mixed: bool = False  # the source holds bytes at several places
-    fewest: int = 0  # descriptors of the shortest list that was tried
-    bytes: int = 0  # that every plan moves
+    live: tuple[BoxNest, ...]  # the runs of live bytes alone
+    mixed: bool  # the source holds bytes at several places
+    bytes: int  # that every plan moves
+    tried: int = 0  # lists in all
+    fewest: int = 0  # descriptors of the shortest of them
 
 
 def _found(
@@ -137,24 +135,23 @@ def _found(
     a run at most.
     """
     bits = target.dtypes[move.dtype]
-    layouts = []
-    for tensor in (move.source, move.dest):
-        layout, opaque = layout_of(tensor, space_of(target, tensor.tier), bits)
-        if opaque:
-            raise NoPlan(
-                "core/well-formed", f"`{tensor.element}` has no digits: a cut falls inside one", "cut at its parts"
-            )
-        layouts.append(layout)
-    unit = unit_bits_of(bits)
-    if unit != 8:
+    layouts = both_layouts(move, target)
+    if unit_bits_of(bits) != 8:
         raise NoPlan("core/well-formed", "the engine moves bytes; a type below a byte does not fill them", "pack it")
-    every = covers(layouts[0], layouts[1])
+    every = covers(*layouts)
     alone = next((cover for cover in every.each if WALKED not in cover.how), None)
     live = tuple(nest_of(box, setup.length_max) for box in alone.boxes) if alone is not None else ()
     memories = {target.memory_of(tensor.tier) for tensor in (move.source, move.dest)}
     apart = len(memories) > 1 or bool(lie_apart(move.source, move.dest, space_of(target, move.source.tier), bits))
     ranked: list[tuple[tuple[float, int, bool, int], _FoundBox]] = []
     tried, fewest = 0, sys.maxsize
+
+    def rank(program: Sequence[GivenCommand], nests: tuple[BoxNest, ...], how: str, *, against: bool) -> None:
+        made = given_program(program, move.source, move.dest, bits, target)
+        if isinstance(made, tuple):
+            place = (price_on(setup, made, most=RANKED).cycles, len(program), against, tried)
+            ranked.append((place, _FoundBox(tuple(program), made, nests, how, live, every.mixed, every.live)))
+
     for cover in every.each:
         for nests in _nests(cover, setup, layouts[1] if WALKED in cover.how else None, longest):
             kept = [fewest_unrolled(nest, setup.outer) for nest in nests]
@@ -163,16 +160,11 @@ def _found(
             programs = _programs(nests, kept, (move.source.tier, move.dest.tier), apart=apart) if count <= most else ()
             for program, falling in programs:
                 tried += 1
-                made = given_program(program, move.source, move.dest, bits, target)
-                if not isinstance(made, list):
-                    against = not apart and falling != (move.dest.base > move.source.base)
-                    rank = (price_on(setup, made, most=RANKED).cycles, len(program), against, tried)
-                    ranked.append((rank, _FoundBox(program, nests, cover.how, tried, live, every.mixed, 0, every.live)))
+                against = not apart and falling != (move.dest.base > move.source.base)
+                rank(program, nests, cover.how, against=against)
         ranked = sorted(ranked, key=lambda item: item[0])[:MOST_PROVED]
-    made = given_program(own, move.source, move.dest, bits, target) if 0 < len(own) <= most else []
-    if not isinstance(made, list):
-        rank = (price_on(setup, made, most=RANKED).cycles, len(own), False, tried + 1)
-        ranked.append((rank, _FoundBox(tuple(own), (), AS_WRITTEN, tried + 1, live, every.mixed, 0, every.live)))
+    if 0 < len(own) <= most:
+        rank(own, (), AS_WRITTEN, against=False)
         ranked.sort(key=lambda item: item[0])
     if not ranked:
         raise NoPlan(
@@ -241,43 +233,14 @@ def _descriptors(
         yield GivenCommand(None, sides[0], sides[1])
 
 
-# ---------------------------------------------------------------- proof and bound
+# ---------------------------------------------------------------- price and bound
 
 
-def _first_proved(
-    move: Transfer, original: Transfer, target: Target, axes: Mapping[str, int], setup: Setup,
-    every: Sequence[_FoundBox], readings: Mapping[str, str],
-) -> Synthesis:  # fmt: skip
-    """The cheapest list that is proved. Raises NoPlan with what refuses the first, where none is."""
-    refused: list[NoPlan] = []
-    for found in every:
-        try:
-            return _proved(move, original, target, axes, setup, found, readings)
-        except NoPlan as error:
-            refused.append(error)
-    first, tried = refused[0], every[0].tried
-    which = f"of {tried:,} descriptor lists, the {len(every):,} that were tried are not proved"
-    said = f"{which}; of the cheapest: {first.message}" if tried > 1 else first.message
-    raise NoPlan(first.rule, said, first.hint)
-
-
-def _proved(
-    move: Transfer, original: Transfer, target: Target, axes: Mapping[str, int], setup: Setup, found: _FoundBox,
-    readings: Mapping[str, str],
-) -> Synthesis:  # fmt: skip
-    plan = replace(move, given=found.program)
-    bits = target.dtypes[move.dtype]
-    commands = given_program(found.program, move.source, move.dest, bits, target)
-    assert isinstance(commands, tuple)
-    asked: list[tuple[str, str, str]] = []
-    options = Options(readings=readings, cross_check=1 << 16)
-    verdict = check_transfer(plan, axes=axes, target=target, options=options, keep=asked)
-    if verdict.status is not Status.PROVED:
-        wrong = [f for f in verdict.findings if f.severity is Severity.ERROR]
-        rule, message, hint = (
-            (wrong[0].rule, wrong[0].message, wrong[0].hint) if wrong else ("core/covers", "unknown", "")
-        )
-        raise NoPlan(rule, message, hint)
+def _proposal(
+    move: Transfer, original: Transfer, target: Target, axes: Mapping[str, int], setup: Setup, found: _FoundBox
+) -> Synthesis:
+    """A list with its price, and the bound that holds for all of them."""
+    commands = found.commands
     cost = price_on(setup, commands)
     live = live_runs(found.live)
     if found.mixed and live is not None:
@@ -290,17 +253,16 @@ def _proved(
     bound = least + first
     lawful = cost.exact or bool(first and is_coupled(setup.request) and measured(setup, commands)[1])
     # of a chain the fetch alone is not the law's
-    written = program_of_transfer(original, bits, target)
+    written = program_of_transfer(original, target.dtypes[move.dtype], target)
     before = None
     if isinstance(written, tuple) and written:
         price = price_on(setup_of_commands(target, original), written)
         before = Before(price.cycles, price, written, max(c.packet * c.unit_bits // 8 for c in written))
     return Synthesis(
-        plan, target, axes, cost.profile, commands, cost, cost.cycles, bound, lawful and cost.cycles <= bound,
+        replace(move, given=found.program), target, axes, cost.profile, commands, cost, cost.cycles, bound,
+        lawful and cost.cycles <= bound,
         _evidence(setup, found, commands, cost, bound, forced, listed=live is not None),
-        verdict=verdict,
-        before=before, questions=tuple(asked),
-        split=found.how, evaluations=found.tried, not_covered=NOT_COVERED,
+        before=before, split=found.how, evaluations=found.tried, not_covered=NOT_COVERED,
     )  # fmt: skip
 
 
