@@ -20,7 +20,6 @@ from dmaverify.values import fields
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
     from dmaverify.execute.result import Execution
-    from dmaverify.jobs.fewest_copies import FewestCopies
     from dmaverify.plan.plan import Plan, PlanTransfer
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
@@ -78,7 +77,7 @@ def synthesize(
     name: str | None = None,
     axes: Mapping[str, int] | None = None,
     **settings: Any,
-) -> Synthesis | FewestCopies:
+) -> Synthesis:
     """The cheapest legal plan of one move: the answer that `dmaverify synth` gives, proved as it prints.
 
     `move` is a Transfer, or a plan (path, `path::name`, text) with one transfer or with `name`. `target` is a Target,
@@ -91,7 +90,6 @@ def synthesize(
     >>> found.cycles, found.bound, found.optimal, str(found.transfer.stream.packet)
     (1011.0, 1011.0, True, 'C')
     """
-    from dmaverify.jobs.fewest_copies import copies_of, is_copied
     from dmaverify.jobs.synthesis import SynthSettings, answer_of, settings_of, synthesize_move
     from dmaverify.language.expr import axes_of
     from dmaverify.program.move import Transfer as TransferType
@@ -104,8 +102,6 @@ def synthesize(
     if isinstance(move, TransferType):
         machine = load_target(target or move.target) if target is None or isinstance(target, str) else target
         sizes = axes or {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
-        if is_copied(move, machine):
-            return copies_of(move, machine, sizes, settings)
         return synthesize_move(move, machine, sizes, chosen)
     plan = load(move, name, target=target if isinstance(target, str) else None)
     names = plan.move_names

@@ -23,7 +23,6 @@ from dmaverify.report.idma import Shown, bursts_data, bursts_json, bursts_text
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
-    from dmaverify.jobs.fewest_copies import FewestCopies
     from dmaverify.synth.result import Synthesis
 
 Named = tuple[str, Setup, int, Iterator[Request]]
@@ -197,13 +196,12 @@ def utilization_shown(
     return f"{sweep_table(points)}\n{said}" + (f"\nwrote {output}" if output is not None else "")
 
 
-def emitted(result: Synthesis | FewestCopies, form: str) -> str:
+def emitted(result: Synthesis, form: str) -> str:
     """The descriptors of a synthesis in a form, read back and proved. Raises InputError."""
     from dmaverify.machines.idma.emit import emitted as written
-    from dmaverify.synth.result import Synthesis as SynthesisType
     from dmaverify.targets.modules import module_name
 
-    if not isinstance(result, SynthesisType):
+    if result.copies is not None:
         hint = "--output PLAN writes the kernel, `dmaverify emit` its other forms: inline, registers, words"
         raise InputError(f"copies have no form `{form}` of a search", None, hint)
     if module_name(result.target) != "idma":

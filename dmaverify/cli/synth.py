@@ -21,7 +21,6 @@ from dmaverify.values import fields
 if TYPE_CHECKING:
     from dmaverify.cost.constants import CostData
     from dmaverify.cost.model import Cost
-    from dmaverify.jobs.fewest_copies import FewestCopies
     from dmaverify.jobs.many_moves import Told
     from dmaverify.plan.plan import Plan, PlanTransfer
     from dmaverify.program.command import Command
@@ -119,28 +118,17 @@ def layouts_shown(
 # ---------------------------------------------------------------- certificates
 
 
-def write_certificate(
-    folder: Path, found: Synthesis | FewestCopies, settings: SynthSettings | None = None
-) -> list[str]:
+def write_certificate(folder: Path, found: Synthesis, settings: SynthSettings | None = None) -> list[str]:
     """Plan and proof, bound with its counts and questions, scripts that ask and count again, sealed. Names of files."""
-    from dmaverify.jobs.fewest_copies import FewestCopies
-
-    many = found.data.get("iterations", 1) if isinstance(found, FewestCopies) else found.transfer.iterations
-    if many > 1:
+    if (many := found.transfer.iterations) > 1:
         said = f"a certificate is of one move, and this one is made {many:,} times"
         raise InputError(said, None, "write its first iteration, --output PLAN, then synth PLAN --certificate DIR")
-    if isinstance(found, FewestCopies):
-        from dmaverify.jobs.certify_copies import write_copies
-
-        write_copies(folder, found.as_data())
-        return sorted(path.name for path in folder.iterdir())
     if found.route is not None:
         hops = " and ".join(f"`{hop.transfer.name}`" for hop in found.route.hops)
         raise InputError(f"a route has a certificate for each hop, {hops}", None, "--output PLAN, then synth PLAN::HOP")
-    from dmaverify.jobs.certify_synth import FILES, write_synthesis
+    from dmaverify.jobs.certify_synth import write_synthesis
 
-    written = write_synthesis(folder, found, settings)
-    return [*FILES, *(q.path.name for q in written)]
+    return write_synthesis(folder, found, settings)
 
 
 # ---------------------------------------------------------------- cost

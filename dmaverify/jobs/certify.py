@@ -45,19 +45,15 @@ def check_certificate(folder: Path, *, solver: bool = True) -> Findings:
         again = _plan_again(folder, manifest, number, plan, found)
         wanted |= again or {}
         apart += [f"{number:03d}."] if again is None else []
-    if manifest.get("kind") == "synth" and not found.refused and apart:
+    if "kind" in manifest and not found.refused and apart:
         found.open.append("the search is not played again: it is one of the plan that was not judged")
         apart.append("bound")
-    elif manifest.get("kind") == "synth" and not found.refused:
+    elif "kind" in manifest and not found.refused:
         from dmaverify.jobs.certify_synth import check_synthesis
 
         of_bound = check_synthesis(folder, manifest, found)
         wanted |= {"bound": of_bound} if of_bound is not None else {}
         apart += ["bound"] if of_bound is None else []
-    if manifest.get("kind") == "copies" and not found.refused:
-        from dmaverify.jobs.certify_copies import check_copies
-
-        check_copies(folder, manifest, found)
     _questions_again(folder, manifest, wanted, apart, found)
     if solver and not found.refused:
         _other_solver(folder, manifest, found)

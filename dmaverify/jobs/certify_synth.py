@@ -4,7 +4,7 @@ Knows: the files of such a certificate, which questions a bound is, how a search
 Does not know: how plans are searched or bounded, the terminal.
 Law: what a certificate claims is what the same search gives for the plan's move, number by number; the bound's
 questions hold the counts and prices and are `sat` where more is claimed. A search by the clock cannot be played again,
-and is said to be open.
+and is said to be open. That fewer copies are not enough has no question: it is searched and counted again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.manifest import KINDS, same, strict_json
 from dmaverify.language.files import text_of, write_text
-from dmaverify.prove.certify.certificate import Question
 from dmaverify.values import asdict, fields, replace
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from dmaverify.synth.result import Synthesis
 
 Asked = list[tuple[str, str, str]]
-KIND = "synth"
-FILES = KINDS[KIND]
 OF_THE_INPUT = ("before", "seconds")
 """What of a result is about the plan that was given, or the clock: a certificate says nothing of it."""
 AS_GIVEN = "as given"
@@ -40,34 +37,55 @@ OF_THE_WINNER = (
 )  # fmt: skip
 ADVICE = ("why",)
 """What a search tells besides; held where the certificate says how the search was made."""
+ELSEWHERE = ("plan", "kernel", "request")
+"""What of copies stands in files of its own."""
 
 
-def write_synthesis(folder: Path, found: Synthesis, settings: SynthSettings | None) -> list[Question]:
-    """All files of the certificate of a synthesis, sealed."""
+def write_synthesis(folder: Path, found: Synthesis, settings: SynthSettings | None = None) -> list[str]:
+    """All files of the certificate of a synthesis, sealed; their names."""
     from dmaverify.jobs.sealed import FULL, must_be_own, write_certificate
 
     must_be_own(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "plan.toml", found.plan)
-    told = settings is not None
-    write_text(folder / "bound.json", json.dumps(claims_of(found, told=told), indent=1, sort_keys=True) + "\n")
-    write_text(folder / "recount.py", _script())
-    write_text(folder / "README.txt", _readme(found, told=told))
+    files = files_of(found, told=settings is not None)
+    for name, text in files.items():
+        write_text(folder / name, text)
     readings = dict((settings.reading if settings is not None else None) or {})
     job: Job = (str(folder / "plan.toml"), None, None, {**FULL, "readings": readings})
-    searched = None if settings is None else {k: v for k, v in asdict(settings).items() if k != "reading"}
-    extra = {"kind": KIND, "search": searched}
+    taken = None if found.copies is not None else settings  # the search for copies takes none
+    searched = None if taken is None else {k: v for k, v in asdict(taken).items() if k != "reading"}
+    extra = {"kind": kind_of(found), "search": searched}
     asked = bound_questions(found, settings)
     if wrong := contradicted(asked):
         raise AssertionError(f"the bound does not hold: {wrong[0]}")
-    return write_certificate(folder, [job], extra, FILES, "plan.toml", {"bound": asked})
+    written = write_certificate(folder, [job], extra, files, "plan.toml", {"bound": asked})
+    return [*files, *(question.path.name for question in written)]
+
+
+def kind_of(found: Synthesis) -> str:
+    """Which kind of certificate an answer has."""
+    return "synth" if found.copies is None else "copies"
+
+
+def files_of(found: Synthesis, *, told: bool) -> dict[str, str]:
+    """The files that a certificate binds besides its questions, by name."""
+    from dmaverify.synth.recount import OF_COPIES, SCRIPT
+
+    files = {
+        "request.toml": found.copies.request if found.copies is not None else "",
+        "plan.toml": found.plan,
+        "bound.json": json.dumps(claims_of(found, told=told), indent=1, sort_keys=True) + "\n",
+        "recount.py": SCRIPT if found.copies is None else OF_COPIES,
+        "README.txt": _readme(found, told=told),
+    }
+    return {name: files[name] for name in KINDS[kind_of(found)]}
 
 
 def _readme(found: Synthesis, *, told: bool) -> str:
     """What README.txt holds: of the search alone, without the plan that was given and without the clock."""
     from dmaverify.report.synth import synth_text
 
-    return (
+    of_moves = (
         "plan.toml      the plan: dmaverify check plan.toml\n"
         "bound.json     the bound: its terms with their counts, and what is not covered\n"
         "*.smt2         what was asked of the solver; expected answers in MANIFEST.json\n"
@@ -76,15 +94,16 @@ def _readme(found: Synthesis, *, told: bool) -> str:
         "The questions check the arithmetic on the counts and every obligation of the plan; recount.py the counts of\n"
         "the bound's longest runs. That a floor lies under every plan of the space is an argument, in the source of\n"
         "dmaverify/synth/bound.py, tested against enumeration; it is not a file here.\n\n"
-        + synth_text(replace(found, before=None, why=found.why if told else None))
-        + "\n"
     )
-
-
-def _script() -> str:
-    from dmaverify.synth.recount import SCRIPT
-
-    return SCRIPT
+    of_copies = (
+        "request.toml   the move that was asked for\n"
+        "plan.toml      the kernel and the move that it claims: dmaverify check plan.toml\n"
+        "bound.json     the space: covers, nests and levels, which of them fields hold; the bound and its argument\n"
+        "recount.py     counts the fewest instructions of that space again, with Python alone\n"
+        "MANIFEST.json  what binds them: dmaverify certificate check\n\n"
+    )
+    text = synth_text(replace(found, before=None, why=found.why if told else None))
+    return (of_moves if found.copies is None else of_copies) + text + "\n"
 
 
 def claims_of(found: Synthesis, *, told: bool) -> dict[str, Any]:
@@ -92,12 +111,11 @@ def claims_of(found: Synthesis, *, told: bool) -> dict[str, Any]:
     from dmaverify.report.synth import NOT_COVERED
     from dmaverify.synth.recount import counts_of
 
-    data = found.as_data()
-    data = {
-        key: value for key, value in data.items() if key not in (OF_THE_INPUT if told else (*OF_THE_INPUT, *ADVICE))
-    }
-    data["not_covered"] = list(found.not_covered or NOT_COVERED)
-    data["counted"] = counts_of(found.floor, found.prices) if found.floor is not None else {}
+    left = ELSEWHERE if found.copies is not None else OF_THE_INPUT if told else (*OF_THE_INPUT, *ADVICE)
+    data = {key: value for key, value in found.as_data().items() if key not in left}
+    if found.copies is None:
+        data["not_covered"] = list(found.not_covered or NOT_COVERED)
+        data["counted"] = counts_of(found.floor, found.prices) if found.floor is not None else {}
     return json.loads(json.dumps(data, sort_keys=True))  # type: ignore[no-any-return]
 
 
@@ -201,17 +219,14 @@ def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) 
 
     if not holds_its_plan(folder, manifest, found):
         return []
-    if text_of(folder / "recount.py") != _script():
-        found.refused.append("recount.py was changed")
-        return []
     try:
         again, settings = _searched(folder, manifest)
         said = strict_json(text_of(folder / "bound.json"))
     except (AttributeError, InputError, KeyError, StopIteration, TypeError, ValueError) as error:
         found.refused.append(f"the search cannot be played again: {error}")
         return []
-    if not again.found:
-        found.refused.append("the search finds no plan")
+    if not again.found or kind_of(again) != manifest["kind"]:
+        found.refused.append("the search finds no plan" if not again.found else "the search is one of another kind")
         return []
     told, timed = manifest["search"] is not None, (manifest["search"] or {}).get("budget") is not None
     given = isinstance(said, dict) and said.get("split") == AS_GIVEN
@@ -225,11 +240,15 @@ def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) 
     _same_claims(said, claims_of(again, told=told), () if whole else (*ADVICE, *OF_THE_WINNER), found)
     if text_of(folder / "plan.toml") != (again.plan if whole else said.get("plan") if isinstance(said, dict) else None):
         found.refused.append(f"plan.toml is not the plan that {'the search gives' if whole else 'bound.json holds'}")
-    if whole and text_of(folder / "README.txt") != _readme(again, told=told):
-        found.refused.append("README.txt is not what the search gives")
-    recount(folder, found)
-    claim = f", {again.claim}, profile {again.profile}" if whole else ""
-    found.said.append(f"the search was played again: {again.evaluations} commands priced{claim}")
+    for name, text in files_of(again, told=told).items():
+        held = name == "recount.py" or (whole and name not in ("plan.toml", "bound.json"))
+        if held and text_of(folder / name) != text:
+            found.refused.append(f"{name} is not what the search gives")
+    if not found.refused:
+        recount(folder, found)
+    counted = "" if again.copies is not None else f"{again.evaluations} commands priced"
+    claim = again.claim if again.copies is not None else f", {again.claim}, profile {again.profile}" if whole else ""
+    found.said.append(f"the search was played again: {counted}{claim}")
     if timed:
         return None
     asked = bound_questions(again, settings)
@@ -238,23 +257,22 @@ def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) 
 
 
 def _searched(folder: Path, manifest: Mapping[str, Any]) -> tuple[Synthesis, SynthSettings]:
-    """The same search for the move of the plan, its own commands put aside."""
+    """The same search for the move that was asked for, or for that of the plan with its own commands put aside."""
     from dmaverify.jobs.load import load
-    from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_named
+    from dmaverify.jobs.synthesis import SynthSettings, answer_of, settings_of
 
-    plan = load(str(folder / "plan.toml"))
+    plan = load(str(folder / KINDS[manifest["kind"]][0]))
     item = next(iter(plan.transfers))
-    bare = item.transfer.with_given()
-    plan = replace(plan, transfers=(replace(item, transfer=bare),))
+    plan = replace(plan, transfers=(replace(item, transfer=item.transfer.with_given()),))
     given = manifest["search"] or {"simulate": False, "routes": False}
     known_names = {field.name for field in fields(SynthSettings)} - {"reading"}
-    if manifest["search"] is not None and given.keys() != known_names:
-        raise InputError(f"`search` has the keys {', '.join(sorted(known_names))}")
+    if manifest["search"] is not None and (given.keys() != known_names or manifest["kind"] != "synth"):
+        raise InputError(f"`search` has the keys {', '.join(sorted(known_names))}, and is none of copies")
     if any(not isinstance(given.get(name, False), bool) for name in ("simulate", "routes")):
         raise InputError("`simulate` and `routes` are true or false")
     known = settings_of({key: value for key, value in given.items() if value is not None}, SynthSettings())
     settings = replace(known, reading=manifest["options"]["readings"])
-    return synthesize_named(plan, item.name, settings), settings
+    return answer_of(plan, item.name, settings), settings
 
 
 def _same_claims(said: Any, now: Mapping[str, Any], without: Sequence[str], found: Findings) -> None:

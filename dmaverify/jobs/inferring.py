@@ -8,7 +8,7 @@ Source: "DMA Engine", DMA Command Syntax (stream shapes are often inferred).
 
 from __future__ import annotations
 
-from dmaverify.jobs.synthesis import SynthSettings, synthesize_named
+from dmaverify.jobs.synthesis import SynthSettings, answer_of
 from dmaverify.plan.plan import Plan
 from dmaverify.plan.read import read_plan_text
 from dmaverify.prove.limits import MEMORY, TIMEOUT, Limits, bounded
@@ -23,8 +23,8 @@ def with_streams(plan: Plan) -> Plan:
         transfer = item.transfer
         silent = not transfer.carried_out and not transfer.views
         with bounded(Limits(TIMEOUT, MEMORY, RLIMIT // 4)):
-            found = synthesize_named(plan, item.name, SynthSettings(simulate=False, routes=False)) if silent else None
-        if found is not None and found.found:
+            found = answer_of(plan, item.name, SynthSettings(simulate=False, routes=False)) if silent else None
+        if found is not None and found.commands:
             target = str(plan.targets[transfer.target].folder)
             (own,) = (one.transfer for one in read_plan_text(found.plan, target=target).transfers)
             item = replace(item, transfer=replace(transfer, stream=own.stream, streams=own.streams))

@@ -58,15 +58,11 @@ def move_jobs(paths: Sequence[str], settings: SynthSettings, *, timings: bool = 
 
 def told_move(job: Job) -> Told:
     """One move of a file. Raises InputError for a move that cannot be read."""
-    from dmaverify.jobs.fewest_copies import FewestCopies
-    from dmaverify.report.copies import synthesis_text
     from dmaverify.report.synth import synth_text
 
     path, name, _, chosen = job
     settings = SynthSettings(**{key: value for key, value in chosen.items() if key != TIMINGS})
     found = answer_of(load(path, name), str(name), settings)
-    if isinstance(found, FewestCopies):
-        return Told(found.as_data(), synthesis_text(found.data), 0, found)
     return Told(found.as_data(), synth_text(found, timings=chosen[TIMINGS]), 0 if found.found else 1, found)
 
 

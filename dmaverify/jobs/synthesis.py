@@ -19,7 +19,6 @@ from dmaverify.language.notation import MAX_NUMBER
 from dmaverify.values import asdict, dataclass, fields, replace
 
 if TYPE_CHECKING:
-    from dmaverify.jobs.fewest_copies import FewestCopies
     from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
@@ -76,17 +75,20 @@ def _whole(value: Any) -> bool:
     return value is None or (type(value) is int and 0 < value <= MAX_NUMBER)
 
 
-def answer_of(plan: Plan, name: str, settings: SynthSettings) -> Synthesis | FewestCopies:
-    """The best plan of one transfer, gather or scatter of a plan, by whichever search its machine has."""
-    from dmaverify.jobs.fewest_copies import copies_of, is_copied
-
+def answer_of(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
+    """The best plan of one transfer, gather or scatter of a plan. Raises InputError for what cannot be read."""
     item = next((t for t in plan.transfers if t.name == name), None)
     if item is None:
         return _by_index(plan, name, settings)
-    move, target = item.transfer, plan.targets[item.transfer.target]
-    if is_copied(move, target):
-        return copies_of(move, target, plan.axes, asdict(settings))
-    return synthesize_named(plan, name, settings)
+    fatal = [p for p in item.problems if p.fatal]
+    if fatal:
+        raise InputError(fatal[0].message, fatal[0].span, fatal[0].hint)
+    if plan.is_kernel:
+        from dmaverify.machines.rngd.rust.plans import by_index
+
+        if kind := by_index(plan, name):
+            return _unsearched(item.transfer, plan.targets[item.transfer.target], plan.axes, settings, kind)
+    return synthesize_move(item.transfer, plan.targets[item.transfer.target], plan.axes, settings, kernel=plan)
 
 
 NOT_SEARCHED = "synth/not-searched"
@@ -113,20 +115,6 @@ def _unsearched(
     return refused(move, target, dict(axes), settings.profile, NoPlan(NOT_SEARCHED, said, hint))
 
 
-def synthesize_named(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
-    """The best plan of one transfer of a plan. Raises InputError for what cannot be read."""
-    item = next(t for t in plan.transfers if t.name == name)
-    fatal = [p for p in item.problems if p.fatal]
-    if fatal:
-        raise InputError(fatal[0].message, fatal[0].span, fatal[0].hint)
-    if plan.is_kernel:
-        from dmaverify.machines.rngd.rust.plans import by_index
-
-        if kind := by_index(plan, name):
-            return _unsearched(item.transfer, plan.targets[item.transfer.target], plan.axes, settings, kind)
-    return synthesize_move(item.transfer, plan.targets[item.transfer.target], plan.axes, settings, kernel=plan)
-
-
 def synthesize_move(
     move: Transfer, target: Target, axes: Mapping[str, int], settings: SynthSettings | None = None, *,
     advise: bool = True, kernel: Plan | None = None,
@@ -142,6 +130,7 @@ def synthesize_move(
 def _restrictions(move: Transfer, target: Target, chosen: SynthSettings) -> tuple[str, ...]:
     """What was fixed of the plans that are searched, in words: by settings, and by the move's own limits."""
     from dmaverify.cost.simple import simple_cost
+    from dmaverify.jobs.fewest_copies import is_copied
     from dmaverify.targets.modules import part_of
 
     said = {
@@ -154,7 +143,7 @@ def _restrictions(move: Transfer, target: Target, chosen: SynthSettings) -> tupl
     found = [text.format(value) for text, value in said.items() if value is not None]
     found += [f"the move's own limit {name} = {value:,}" for name, value in move.limits]
     found += [f"the reading {rule}={name}" for rule, name in sorted((chosen.reading or {}).items())]
-    searched = part_of(target, "search") is None and simple_cost(target) is None  # routes are
+    searched = not is_copied(move, target) and part_of(target, "search") is None and simple_cost(target) is None
     return (*found, "no route through another memory") if searched and not _tries_routes(move, chosen) else tuple(found)
 
 
@@ -168,18 +157,24 @@ def _search_of(
     move: Transfer, target: Target, axes: Mapping[str, int], settings: SynthSettings | None, advise: bool,
     kernel: Plan | None,
 ) -> Synthesis:  # fmt: skip
-    """What the search of the machine finds: one of its own, that of rates, or that of HBM, DM and engines."""
+    """What the search of the machine finds: one for copy instructions, one of its own, that of rates, or that of HBM,
+    DM and engines.
+    """
     from dmaverify.cost.simple import simple_cost
+    from dmaverify.jobs.fewest_copies import fewest_copies, is_copied
     from dmaverify.prove.move.preconditions import require
     from dmaverify.synth.plain import synthesize_plain
     from dmaverify.synth.proved import DEFAULTS
     from dmaverify.targets.modules import part_of
 
     chosen, axes = settings or SynthSettings(), dict(axes)
+    readings, given = dict(chosen.reading or {}), asdict(chosen)
+    if is_copied(move, target):
+        refuse_settings(given, (*FIXED, "profile", "reading"), "copies between gm and ub", move.span)
+        return fewest_copies(move, target, axes)
     require(replace(move, stream=None, streams=()), axes, target)
-    readings = dict(chosen.reading or {})
     target.check_readings(readings)
-    options, given = replace(DEFAULTS, readings=readings), asdict(chosen)
+    options = replace(DEFAULTS, readings=readings)
 
     def accept(found: Synthesis) -> bool:
         return holds_as_printed(found, readings)

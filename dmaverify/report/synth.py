@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dmaverify.cost.bands import Band
-from dmaverify.synth.result import Played, Synthesis
+from dmaverify.synth.result import CopyKernel, Played, Synthesis
 
 NOT_COVERED = (
     "the model's distance from silicon: contention with Fetch and Commit, refresh, clocks, arbitration between engines",
@@ -28,7 +28,29 @@ NOT_COVERED = (
 
 def synth_text(result: Synthesis, *, timings: bool = False) -> str:
     """The report of one move."""
-    return "\n".join(_lines(result, timings))
+    lines = _lines(result, timings) if result.copies is None else _copies(result, result.copies)
+    return "\n".join(lines)
+
+
+def _copies(result: Synthesis, kernel: CopyKernel) -> Iterator[str]:
+    """What is told of a kernel of copies, and the kernel."""
+    needs = {reading: said for reading, said in kernel.readings.items() if said != "proved"}
+    count, many, others = kernel.issues, kernel.copies, len(kernel.readings)
+    legal = f"proved under the default readings and {others - len(needs)} of {others} others"
+    word = "OPTIMAL" if result.optimal else f"GAP {result.gap:,} (best bound {result.bound:,})"
+    issued = f"{count:,} instruction{'s' if count != 1 else ''} issued by {many:,} cop{'ies' if many != 1 else 'y'}"
+    yield f"{result.transfer.name}   {issued} in the text"
+    if result.transfer.iterations > 1:
+        yield f"  of the first of {result.transfer.iterations:,} iterations, and proved of that one alone"
+    yield f"certificate   {word}{result.restriction}, instructions issued"
+    yield from (f"  {line}" for line in result.evidence)
+    yield f"readings      {legal if needs else 'proved under every reading'}"
+    for reading, said in needs.items():
+        yield f"  not under {reading}: {said if isinstance(said, str) else ', '.join(said)}"
+    yield from (f"  note: {warning}" for warning in kernel.warnings)
+    yield f"cost          {result.cycles:,.0f} cycles by the model's A2/A3 parameters (not A5 figures)"
+    yield f"not covered   {'; '.join(result.not_covered)}\n"
+    yield kernel.text.rstrip()
 
 
 def _written(result: Synthesis) -> Iterator[str]:

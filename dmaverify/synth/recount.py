@@ -1,4 +1,4 @@
-"""The counts behind a bound, as data and as a script that counts them again without dmaverify.
+"""The counts behind a bound, as data and as scripts that count them again without dmaverify.
 
 Knows: the commands that a floor was counted on, maps and prices of the profile, plain Python as text.
 Does not know: how bounds compose, plans, solvers.
@@ -114,4 +114,32 @@ for nest, said in zip(data["nests"], data["counts"]):
             print(f"{nest['role']} {nest['tier']}: {name} {value}, counted {found[name]}")
 print(f"{len(data['nests'])} nests counted again, {bad} numbers differ")
 sys.exit(1 if bad else 0)
+'''
+
+OF_COPIES = '''"""Counts again, with Python alone: the fewest instructions of every cover in bound.json."""
+
+import json
+from itertools import combinations
+from math import prod
+from pathlib import Path
+
+data = json.loads((Path(__file__).parent / "bound.json").read_text())
+space = data["space"]
+
+
+def fewest(nest):
+    levels = nest["levels"]
+    best = None
+    for size in range(min(space["levels"], len(levels)) + 1):
+        for chosen in combinations(range(len(levels)), size):
+            if all(levels[i]["fits"] or levels[i]["packed"] for i in chosen):
+                if all(levels[i]["packed"] is False or i in chosen for i in range(len(levels))):
+                    left = prod(v["count"] for i, v in enumerate(levels) if i not in chosen)
+                    best = left if best is None else min(best, left)
+    return best
+
+
+total = min(sum(map(fewest, nests)) for nests in space["covers"])
+print(f"{total} instructions, {data['issues']} claimed")
+raise SystemExit(total != data["issues"])
 '''

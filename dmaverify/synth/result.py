@@ -86,6 +86,22 @@ class TwoHops:
 
 
 @dataclass(frozen=True)
+class CopyKernel:
+    """Copy instructions that make a move: their text, the plan file that claims it, that of the move alone; how many
+    stand in the text and are issued; the space that was searched, what other readings say, and warnings.
+    """
+
+    text: str
+    claim: str
+    request: str
+    copies: int
+    issues: int
+    space: Mapping[str, Any]
+    readings: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class RouteDiff:
     """A route written into a kernel: through which memory, its cycles, the diff; or why there is none."""
 
@@ -101,7 +117,7 @@ class RouteDiff:
 @dataclass(frozen=True)
 class Synthesis:
     """The cheapest plan found. `cycles` is the closed form of the cost model, what `cost` says of the plan; infinite
-    without a plan. `bound` is what no plan of the space can beat.
+    without a plan. `bound` is what no plan of the space can beat; of copies these are instructions, not cycles.
 
     `refused` holds (rule, message) where there is no legal plan; then `transfer` is the move as it was, without
     commands.
@@ -130,6 +146,7 @@ class Synthesis:
     not_covered: tuple[str, ...] = ()  # what the machine's own synthesis does not claim
     seconds: float = 0.0
     route: TwoHops | None = None
+    copies: CopyKernel | None = None
     written: RouteDiff | None = None
     readings: Mapping[str, str] = field(default_factory=dict, repr=False)
     restricted: tuple[str, ...] = ()  # what was fixed of the plans that were searched: the claim is of these alone
@@ -142,11 +159,13 @@ class Synthesis:
     @property
     def found(self) -> bool:
         """Whether there is a plan."""
-        return bool(self.commands)
+        return bool(self.commands) or self.copies is not None
 
     @property
     def gap(self) -> float:
-        """How far the plan may be from the best, as a share of the bound: 0 when optimal."""
+        """How far the plan may be from the best: as a share of the bound, of copies in instructions; 0 when optimal."""
+        if self.copies is not None:
+            return self.copies.issues - self.bound
         return 0.0 if self.optimal or not self.found else max(0.0, self.cycles / self.bound - 1) if self.bound else 0.0
 
     @property
@@ -154,6 +173,8 @@ class Synthesis:
         """What is said of the plan: OPTIMAL of every share where the floor is met, else among the shares tried; in
         either case of the plans that were asked for alone.
         """
+        if self.copies is not None:
+            return f"{self.copies.issues} instructions, the bound is {self.bound}{self.restriction}"
         if not self.optimal:
             return f"within {100 * self.gap:.2f} % of the bound{self.restriction}"
         if self.floor is None or self.floor.cycles >= self.cycles - HAIR:
@@ -177,12 +198,21 @@ class Synthesis:
     @property
     def plan(self) -> str:
         """The plan file's text; empty without a plan."""
+        if self.copies is not None:
+            return self.copies.claim
         if self.route is not None:
             return route_text(self.transfer.name, self.route)
         return plan_text(self) if self.found else ""
 
+    @property
+    def kernel(self) -> str:
+        """The text of the copies; empty where the plan has none."""
+        return self.copies.text if self.copies is not None else ""
+
     def as_data(self) -> dict[str, Any]:
         """The JSON of the command line."""
+        if self.copies is not None:
+            return self._copies(self.copies)
         if not self.found:
             reasons = [{"rule": rule, "message": message, "hint": hint} for rule, message, hint in self.refused]
             return {
@@ -257,6 +287,16 @@ class Synthesis:
                     "proved": change.proved,
                 }
         return data
+
+    def _copies(self, kernel: CopyKernel) -> dict[str, Any]:
+        """What is told of copies."""
+        same = ("optimal", "bound", "gap", "cycles", "plan")
+        told = ("issues", "copies", "space", "request")
+        data = {name: getattr(self, name) for name in same} | {name: getattr(kernel, name) for name in told}
+        many = {name: list(getattr(self, name)) for name in ("restricted", "evidence", "not_covered")}
+        data |= {"name": self.transfer.name, "kernel": kernel.text, "readings": dict(kernel.readings), **many}
+        data |= {"warnings": list(kernel.warnings)}
+        return data | ({"iterations": self.transfer.iterations} if self.transfer.iterations > 1 else {})
 
 
 def of_plans_with(restricted: Sequence[str]) -> str:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.copies import synthesize_copies
 
 from dmaverify import api
 from dmaverify.errors import InputError, Source
-from dmaverify.jobs.fewest_copies import synthesize_copies
 from dmaverify.jobs.judge import check_job
 from dmaverify.machines.idma.engine import Backend, Request, bus_limits, variant_named
 from dmaverify.machines.idma.judge import burst_facts

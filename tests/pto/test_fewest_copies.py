@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lab.copies import answer_for, synthesize_copies
 from lab.draws import counted
 from lab.meaning import live_index
 
 from dmaverify import api
 from dmaverify.errors import InputError, Source
 from dmaverify.jobs.certify import check_certificate
-from dmaverify.jobs.certify_copies import write_copies
-from dmaverify.jobs.fewest_copies import synthesize_copies
+from dmaverify.jobs.certify_synth import write_synthesis
 from dmaverify.jobs.kernels import same_functions
 from dmaverify.jobs.sealed import hash_of, seal_of
 from dmaverify.language.meaning import BOTTOM, INDEX, TOP
@@ -32,11 +32,12 @@ from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.read import read_plan_text
-from dmaverify.report.copies import synthesis_text
+from dmaverify.report.synth import synth_text
 from dmaverify.synth.copies import Fewest, fewest
 from dmaverify.synth.copy_covers import is_right
 from dmaverify.synth.copy_fields import CopyLimits, copy_limits, cut, reach_of
 from dmaverify.synth.nests import Level, RowNest, covers
+from dmaverify.synth.result import Synthesis
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Status
 
@@ -300,9 +301,13 @@ MOVES = [
 
 
 @functools.cache
-def issues_of(source: str, first: str, dest: str, second: str) -> dict[str, Any]:
+def found_for(source: str, first: str, dest: str, second: str) -> Synthesis:
     base = 65536 if source == dest else 0
-    return synthesize_copies(read_plan_text(PLAN.format(source, first, dest, second, base)), "move")
+    return answer_for(read_plan_text(PLAN.format(source, first, dest, second, base)), "move")
+
+
+def issues_of(source: str, first: str, dest: str, second: str) -> dict[str, Any]:
+    return found_for(source, first, dest, second).as_data()
 
 
 @pytest.mark.parametrize("move", MOVES, ids=lambda m: f"{m[0]} {m[1]} to {m[2]} {m[3]}")
@@ -312,7 +317,7 @@ def test_moves_are_made_by_the_fewest_and_proved_as_printed(move: tuple[str, str
     assert found["optimal"]
     (verdict,) = api.check(str(found["plan"]))
     assert verdict.status is Status.PROVED
-    assert "OPTIMAL" in synthesis_text(found)
+    assert "OPTIMAL" in synth_text(found_for(*move[:4]))
 
 
 @pytest.mark.parametrize("move", MOVES, ids=lambda m: f"{m[0]} {m[1]} to {m[2]} {m[3]}")
@@ -338,7 +343,7 @@ def test_a_run_of_either_surface_puts_every_element_where_the_mapping_says(
 
 def test_a_reading_that_a_plan_needs_is_said() -> None:
     found = issues_of("gm", "B, F", "ub", "B, F # 16")
-    said = synthesis_text(found)
+    said = synth_text(found_for("gm", "B, F", "ub", "B, F # 16"))
     assert ("proved under every reading" in said) == all(v == "proved" for v in found["readings"].values())
 
 
@@ -360,8 +365,7 @@ def test_what_no_copy_may_do_is_refused_with_its_reason(move: tuple[str, str, st
 
 @pytest.mark.parametrize("move", [MOVES[1], MOVES[4], MOVES[9]], ids=lambda m: f"{m[1]} to {m[3]}")
 def test_a_certificate_counts_again_without_the_tool(move: tuple[str, str, str, str, int, int], tmp_path: Path) -> None:
-    found = issues_of(*move[:4])
-    write_copies(tmp_path, found)
+    write_synthesis(tmp_path, found_for(*move[:4]))
     named = {"request.toml", "plan.toml", "bound.json", "recount.py", "README.txt"}
     assert {p.name for p in tmp_path.iterdir()} >= {*named, "MANIFEST.json"}
     again = subprocess.run([sys.executable, "-I", str(tmp_path / "recount.py")], capture_output=True, text=True)
@@ -374,7 +378,7 @@ def test_a_certificate_counts_again_without_the_tool(move: tuple[str, str, str, 
 @pytest.fixture(scope="module")
 def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("copies")
-    write_copies(folder / "cert", issues_of(*MOVES[4][:4]))
+    write_synthesis(folder / "cert", found_for(*MOVES[4][:4]))
     return folder / "cert"
 
 
@@ -420,12 +424,12 @@ def test_a_certificate_of_copies_is_played_again_and_says_what_is_not_covered(se
     assert any(said.startswith("the search was played again") for said in found.said)
 
 
-def stated(axes: str, source: str, dest: str, kind: str = "i8") -> dict[str, Any]:
+def stated(axes: str, source: str, dest: str, kind: str = "i8") -> Synthesis:
     """The fewest copies of a move from gm to ub with axes of its own."""
     sides = [f'{word} = {{ tier = "{tier}", element = "{text}" }}'
              for word, tier, text in (("source", "gm", source), ("dest", "ub", dest))]  # fmt: skip
     text = ["schema = 1", 'target = "pto"', "[axes]", *axes.split(), "[transfer.t]", f'dtype = "{kind}"', *sides]
-    return synthesize_copies(read_plan_text("\n".join(text)), "t")
+    return answer_for(read_plan_text("\n".join(text)), "t")
 
 
 @pytest.mark.parametrize(
@@ -440,7 +444,7 @@ def stated(axes: str, source: str, dest: str, kind: str = "i8") -> dict[str, Any
 def test_elements_that_stand_at_several_places_are_copied_from_where_the_fewest_instructions_reach_them(
     source: str, dest: str, issues: int, bound: int
 ) -> None:
-    found = stated("X=128 A=3 B=2 D=2 E=2 C=32", source, dest)
+    found = stated("X=128 A=3 B=2 D=2 E=2 C=32", source, dest).as_data()
     assert (found["issues"], found["bound"], found["optimal"]) == (issues, bound, issues == bound)
     assert (bound == issues) == ("a plan may mix them: 1 at least" not in " ".join(found["evidence"]))
 
@@ -460,8 +464,8 @@ def test_padding_alike_on_both_sides_is_walked_where_that_saves_an_instruction(
     dest: str, issues: int, bound: int, tmp_path: Path
 ) -> None:
     found = stated(*PADDED, dest)
-    assert (found["issues"], found["bound"]) == (issues, bound)
-    write_copies(tmp_path, found)
+    assert (found.as_data()["issues"], found.bound) == (issues, bound)
+    write_synthesis(tmp_path, found)
     said = subprocess.run([sys.executable, tmp_path / "recount.py"], capture_output=True, text=True, check=False)
     assert said.stdout == f"{issues} instructions, {issues} claimed\n"
 

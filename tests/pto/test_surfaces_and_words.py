@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import z3
+from lab.copies import synthesize_copies
 from lab.kernels import kernel_of
 
 from dmaverify.errors import InputError, Source
-from dmaverify.jobs.fewest_copies import synthesize_copies
 from dmaverify.jobs.kernels import same_kernels, words_json, written
 from dmaverify.machines.pto.emit import canonical, fields_of
 from dmaverify.machines.pto.meaning import meaning_of

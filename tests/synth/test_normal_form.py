@@ -10,7 +10,7 @@ import pytest
 from lab.draws import rest
 
 from dmaverify.jobs.load import load
-from dmaverify.jobs.synthesis import SynthSettings, synthesize_named
+from dmaverify.jobs.synthesis import SynthSettings, answer_of
 from dmaverify.plan.plan import Plan
 from dmaverify.synth.result import Synthesis
 
@@ -18,7 +18,7 @@ QUICK = SynthSettings(simulate=False)
 
 
 def synthesized(plan: Plan, settings: SynthSettings) -> Any:
-    return synthesize_named(plan, plan.transfers[0].name, settings)
+    return answer_of(plan, plan.transfers[0].name, settings)
 
 
 def answer(axes: dict[str, int], source: str, dest: str, dtype: str = "i8") -> Synthesis:

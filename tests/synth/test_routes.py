@@ -14,7 +14,7 @@ import pytest
 from dmaverify import api
 from dmaverify.cli.app import invoke
 from dmaverify.cost.constants import cost_data
-from dmaverify.jobs.synthesis import SynthSettings, synthesize_named
+from dmaverify.jobs.synthesis import SynthSettings, answer_of
 from dmaverify.plan.plan import Plan
 from dmaverify.synth.routes import best_route
 from dmaverify.synth.synthesize import known_covers
@@ -58,7 +58,7 @@ QUICK = SynthSettings(simulate=False)
 
 
 def synthesized(plan: Plan, settings: SynthSettings) -> Any:
-    return synthesize_named(plan, plan.transfers[0].name, settings)
+    return answer_of(plan, plan.transfers[0].name, settings)
 
 
 def test_a_head_split_goes_through_dm_unasked_and_both_hops_are_proved_as_one_program() -> None:
