@@ -49,7 +49,8 @@ def _shown(
     program: Program, order: Order, durations: Lanes, of: CostData, kind: str = "program", plan: Plan | None = None
 ) -> Priced:
     """The timeline as text and JSON; of a plan's program, with what its contexts take from each other at the banks."""
-    from dmaverify.report.timeline import critical_path, is_shared, timeline_text
+    from dmaverify.report.iterations import GUESSED
+    from dmaverify.report.timeline import DRAWN, GOES_ON, SHARED, critical_path, is_shared, timeline_text
 
     def lay(each: Callable[[Duration], float] | None = None) -> tuple[Slot, ...]:
         own = {key: replace(one, cycles=each(one)) for key, one in durations.items()} if each else durations
@@ -60,8 +61,10 @@ def _shown(
 
     slots, many, profile = lay(), iterations(program), of.profile
     cycles = max((slot.end for slot in slots), default=0.0)
-    every, shares = _all_iterations(program, order, durations, of) if many > 1 else (cycles, is_shared(slots))
+    every, whole = _all_iterations(program, order, durations, of) if many > 1 else (cycles, slots)
     drawn = any("drawn" in one.about for one in durations.values())
+    guessed = any(GUESSED in slot.about for slot in whole)
+    estimates = [said for said, holds in ((SHARED, is_shared(whole)), (DRAWN, drawn), (GOES_ON, guessed)) if holds]
     low, high = (partial(_at_end, number) for number in (0, 1))
     ends = [end(low), end(high)] if of.bands else []
     missing = [str(slot.about.get("error") or f"step `{slot.step}` is {slot.unpriced}")
@@ -74,7 +77,7 @@ def _shown(
         "kind": kind,
         "cycles": None if missing else cycles,
         "profile": profile,
-        "estimate": shares or drawn,
+        "estimate": bool(estimates),
         "critical_path": critical_path(slots),
         "steps": [{key: getattr(slot, key) for key in shown} for slot in slots],
         "iterations": many,
@@ -83,7 +86,7 @@ def _shown(
     }
     if missing:
         data |= {"at_least": cycles, "reason": missing[0]}
-    text = timeline_text(program.name, slots, profile, many, every, shares, drawn)
+    text = timeline_text(program.name, slots, profile, many, every, estimates)
     if ends and cycles and not missing:
         data["band"] = {"low": round(ends[0], 1), "high": round(ends[1], 1), "class": BANDS}
         parts = [f"{one / cycles - 1:+.0%}".replace("%", " %") for one in ends]
@@ -147,19 +150,19 @@ def _in_time(program: Program, order: Order, durations: Lanes, data: CostData) -
     return tuple(replace(s, about={**s.about, "iterations": n}) if (n := often[s.step]) > 1 else s for s in found)
 
 
-def _all_iterations(program: Program, order: Order, durations: Lanes, data: CostData) -> tuple[float, bool]:
-    """The end of the last iteration of loops around all steps, where they are too long one after the other; and whether
-    what steps share slows one.
+def _all_iterations(program: Program, order: Order, durations: Lanes, data: CostData) -> tuple[float, tuple[Slot, ...]]:
+    """The end of the last iteration of loops around all steps, where they are too long one after the other; and what
+    that was seen by.
     """
     from dmaverify.report.iterations import iterated
-    from dmaverify.report.timeline import is_shared, slots_of
+    from dmaverify.report.timeline import slots_of
 
     found = iterated(program, order, durations, data)
     if found is None:
         own = {key: replace(one, cycles=float(one.about.get("mean", one.cycles))) for key, one in durations.items()}
         found = slots_of(program, order, own, data)
-        return iterations(program) * max((slot.end for slot in found), default=0.0), is_shared(found)
-    return max((slot.end for slot in found), default=0.0), is_shared(found)
+        return iterations(program) * max((slot.end for slot in found), default=0.0), found
+    return max((slot.end for slot in found), default=0.0), found
 
 
 def _all_own(program: Program, durations: Lanes) -> Lanes:

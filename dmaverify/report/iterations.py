@@ -3,8 +3,10 @@
 Knows: bodies of loops, what waits for which iteration, how long each lane works on a step.
 Does not know: how costs are computed, files.
 Law: iterations of each loop are laid out one by one, as the same program without loops would be, until what so many
-more add repeats; that is then added for the others. Where a loop has no more iterations than are laid out, nothing is
-estimated; else the steady state is taken to have been reached.
+more add repeats; that is then added for the others. Where it is not known to repeat for ever, what is told of the loop
+is an estimate. It is known where every piece has added as much in each of the last iterations that later ones wait for,
+and waits for none that adds more: then whatever a piece waited for last, it goes on waiting for. What waits for several
+loops begins behind all of them.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ HAIR = 1e-9
 MOST = 240
 """Pieces of work that are laid out; a longer program has its loops one after the other."""
 Lanes = Mapping[tuple[int, str], Duration]
+GUESSED = "guessed"
+"""What is said in a slot of a loop whose later iterations are not known to go on as those that were laid out."""
 Each = dict[tuple[int, str], list[Slot]]
 """Of each piece of work by step and lane, its iterations."""
 
@@ -95,9 +99,13 @@ def iterated(program: Program, order: Order, durations: Lanes, data: CostData) -
         return None
     starts = {key: slots[0].start for key, slots in whole.items()}
     ends = {key: slots[-1].end for key, slots in whole.items()}
+    about = {key: slots[0].about for key, slots in whole.items()}
     for body, many in turns.items():
         if many > laid[body]:
-            period = _period([own for (step, _), own in whole.items() if order.bodies[step] == body])
+            each = {key: own for key, own in whole.items() if order.bodies[key[0]] == body}
+            period = _period(list(each.values()))
+            if not _repeats(order, each, period):
+                about |= {key: {**about[key], GUESSED: laid[body]} for key in each}
             ahead = laid[body] - (laid[body] - many) % period
             last, before = (_laid(program, order, durations, data, {**laid, body: n}) for n in (ahead, ahead - period))
             assert last is not None
@@ -106,9 +114,12 @@ def iterated(program: Program, order: Order, durations: Lanes, data: CostData) -
             for key, own in last.items():
                 starts[key] += own[0].start - whole[key][0].start + times * (own[0].start - before[key][0].start)
                 ends[key] += own[-1].end - whole[key][-1].end + times * (own[-1].end - before[key][-1].end)
+    if any(many > laid[body] for body, many in turns.items()):
+        _put_behind(order, starts, ends)
     slowed = {key: next((slot.slowed_by for slot in slots if slot.slowed_by), "") for key, slots in whole.items()}
     return tuple(
-        replace(slots[0], start=starts[key], end=ends[key], slowed_by=slowed[key]) for key, slots in whole.items()
+        replace(slots[0], start=starts[key], end=ends[key], slowed_by=slowed[key], about=about[key])
+        for key, slots in whole.items()
     )
 
 
@@ -127,6 +138,40 @@ def _period(bodies: Sequence[Sequence[Slot]]) -> int:
 
     most = min(PERIODS, (len(bodies[0]) - 1) // 2)
     return min(range(1, most + 1), key=apart)
+
+
+def _repeats(order: Order, each: Each, period: int) -> bool:
+    """Whether the pieces of a loop are known to go on as in the last iterations laid out, which nothing slows."""
+    own = {number: each[piece.step, piece.lane] for number, piece in enumerate(order.pieces)
+           if (piece.step, piece.lane) in each}  # fmt: skip
+    gaps = {(a, b): gap for a in own for b in own if (gap := order.gap(a, b)) is not None}
+    seen = period + max([1, *gaps.values()])
+    hair = HAIR * max(slots[-1].end for slots in own.values())
+    added: dict[int, float] = {}
+    for number, slots in own.items():
+        found = [slots[at].end - slots[at - period].end for at in range(max(period, len(slots) - seen), len(slots))]
+        if len(found) < seen or max(found) - min(found) > hair:
+            return False
+        added[number] = found[-1]
+    return all(added[a] <= added[b] + hair for a, b in gaps)
+
+
+def _put_behind(order: Order, starts: dict[tuple[int, str], float], ends: dict[tuple[int, str], float]) -> None:
+    """Moves what begins before something that it waits for has ended: where fewer iterations were laid out, it waited
+    for something else. The pieces of a loop move together.
+    """
+    keys = [(piece.step, piece.lane) for piece in order.pieces]
+    moved = True
+    while moved:
+        moved = False
+        for b, key in enumerate(keys):
+            ahead = [ends[keys[a]] for a in range(len(keys)) if order.precedes(a, b) and not order.one_body(a, b)]
+            late = max(ahead, default=0.0) - starts[key]
+            if late > HAIR * max(ahead, default=0.0):
+                moved = True
+                for other in {key, *(keys[c] for c in range(len(keys)) if order.one_body(b, c))}:
+                    starts[other] += late
+                    ends[other] += late
 
 
 def _laid(program: Program, order: Order, durations: Lanes, data: CostData, turns: Mapping[int, int]) -> Each | None:

@@ -24,6 +24,7 @@ from dmaverify.values import dataclass, field
 ENGINES, CONTEXTS = 0, 1
 SHARED = "steps at once share memories and links in proportion to what they ask: an estimate"
 DRAWN = "iterations that were drawn stand for the others: an estimate"
+GOES_ON = "iterations behind the first ones of a loop are taken to go on as these do: an estimate"
 ABOUT = " (an estimate)"
 PATH = 8
 """Steps of a critical path that are all named."""
@@ -112,18 +113,17 @@ def timeline_text(
     profile: str,
     iterations: int = 1,
     every: float = 0.0,
-    shares: bool = False,
-    drawn: bool = False,
+    estimates: Sequence[str] = (),
 ) -> str:
-    """When each step works, what slows it, and the critical path. `every`: the cycles of all iterations; `shares`:
-    whether what steps share slows one in any of them; `drawn`: whether some stand for the others.
+    """When each step works, what slows it, and the critical path. `every`: the cycles of all iterations; `estimates`:
+    what makes these an estimate.
     """
     cycles = max((slot.end for slot in slots), default=0.0)
     path, wide = critical_path(slots), max((len(slot.step) for slot in slots), default=0)
     each = f" for one of {iterations:,} iterations" if iterations > 1 else ""
     often = {slot.step: slot.about.get("iterations", 1) for slot in slots}
     least = "at least " if any(slot.unpriced or isinstance(often[slot.step], str) for slot in slots) else ""
-    about = ABOUT if is_shared(slots) or (drawn and iterations == 1) else ""
+    about = ABOUT if is_shared(slots) or (estimates and iterations == 1) else ""
     lines = [f"{name}   {least}{cycles:,.1f} cycles{about}{each}, profile {profile}, critical path {path_text(path)}"]
     for step in dict.fromkeys(slot.step for slot in sorted(slots, key=lambda slot: slot.start)):
         own = [slot for slot in slots if slot.step == step]
@@ -135,12 +135,9 @@ def timeline_text(
         turns = f"   {often[step]} iterations" if often[step] != 1 else ""
         lines.append(f"  {'*' if step in path else ' '} {start}  {step:{wide}}  {lane}{turns}{slowed}{none}")
     if iterations > 1:
-        all_ = f"{every or cycles * iterations:,.1f}{ABOUT if shares or drawn else ''}"
+        all_ = f"{every or cycles * iterations:,.1f}{ABOUT if estimates else ''}"
         lines.append(f"  all iterations, each as early as the order lets it: {all_}")
-    if shares or is_shared(slots):
-        lines.append(f"  {SHARED}")
-    if drawn:
-        lines.append(f"  {DRAWN}")
+    lines += [f"  {one}" for one in dict.fromkeys([*([SHARED] if is_shared(slots) else []), *estimates])]
     return "\n".join(lines)
 
 

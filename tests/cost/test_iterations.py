@@ -16,7 +16,7 @@ from lab.unrolled import draw_steps, earliest
 from dmaverify.cost.constants import cost_data
 from dmaverify.program.schedule import Order, Program, Step, order_of
 from dmaverify.prove.flow.touches import StepWork
-from dmaverify.report.iterations import FEWEST, LAID, MOST, iterated
+from dmaverify.report.iterations import FEWEST, GUESSED, LAID, MOST, iterated
 from dmaverify.report.timeline import Duration
 
 DATA = cost_data("book")
@@ -142,3 +142,43 @@ def test_many_iterations_end_when_a_list_of_all_of_them_says(many: int) -> None:
             assert slots is not None
             listed = earliest(program, [StepWork(own, ()) for own in lanes], cycles)
             assert max(slot.end for slot in slots) == max(listed.values())
+
+
+def guessed(program: Program, cycles: list[int]) -> tuple[float, bool]:
+    """The end of a program whose step n works on lane n, and whether it is an estimate."""
+    lanes = [(f"a{n}",) for n in range(len(cycles))]
+    slots = laid(program, lanes, {(n, lane): cycles[n] for n, (lane,) in enumerate(lanes)})
+    assert slots is not None
+    return max(slot.end for slot in slots), any(GUESSED in slot.about for slot in slots)
+
+
+@pytest.mark.parametrize(
+    ("many", "head", "cycles", "end", "estimate"),
+    [
+        (LAID, 0, (20, 19), 20 * LAID + 19, False),  # all laid out
+        (LAID + 1, 0, (20, 19), 20 * LAID + 39, False),  # the second waits for the first in each
+        (1000, 0, (19, 20), 20 * 1000 + 19, False),  # and here for itself
+        (1000, 10, (20, 19), 20 * 1000 + 19, False),
+        (
+            1000,
+            300,
+            (20, 19),
+            20 * 1000,
+            True,
+        ),  # after 281 it waits for the first: 19 more
+    ],
+)
+def test_a_loop_that_is_not_known_to_go_on_as_it_began_is_an_estimate(
+    many: int, head: int, cycles: tuple[int, int], end: int, estimate: bool
+) -> None:
+    loops = (("t", many),)
+    steps = [Step("head"), Step("first", loops=loops), Step("second", loops=loops, after=("first", "head"))]
+    found = guessed(Program("p", "rngd", tuple(steps), order="none"), [head, *cycles])
+    assert found == (end, estimate)
+
+
+@pytest.mark.parametrize(("long", "end"), [(1000, 2007), (2000, 2007), (3000, 3007)])
+def test_what_waits_for_a_loop_and_for_a_long_step_begins_behind_both(long: int, end: int) -> None:
+    """Of the iterations laid out it waits for the long step alone, whatever the loop still has to do."""
+    steps = (Step("t", loops=(("t", 100),)), Step("long"), Step("rest", after=("t", "long")))
+    assert guessed(Program("p", "rngd", steps, order="none"), [20, long, 7]) == (end, False)
