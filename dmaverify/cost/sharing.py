@@ -5,8 +5,9 @@ Does not know: programs, plans, the simulator.
 Law: a piece that shares nothing that is full takes its own time; while pieces together ask a part for more than it
 serves, each that needs it is slowed by the same factor. Two whose commands together cost more than the longer of them
 slow each other by as much more, whatever it is that they share (rows of a bank, turns at windows written in part), and
-of three and more those that share are slowed until all together take what all of their commands cost. The end is never
-before that of the pieces without sharing, nor before what all commands of all pieces cost together.
+of three and more those that share are slowed until all together take what all of their commands cost. Of more than
+`PAIRED` at once what parts serve and what all commands cost decide, without a look at each two. The end is never before
+that of the pieces without sharing, nor before what all commands of all pieces cost together.
 
 This is an estimate between two bounds, not one of them: the parts of a piece are taken to be busy evenly over its time.
 Source: "DMA Engine" (Memory Bandwidth Limits, Example 1: engines share the bandwidth of HBM), "Memory Performance".
@@ -26,6 +27,8 @@ from dmaverify.program.command import Command, Engine
 from dmaverify.values import dataclass, field, replace
 
 HAIR = 1e-9
+PAIRED = 32
+"""Steps at work at once of which every two are priced: their number grows with its square."""
 Loads = Mapping[str, float]
 """Cycles that each part of memory is busy with a piece."""
 
@@ -115,18 +118,6 @@ def on_own_engines(programs: Sequence[Sequence[Command]]) -> list[Command]:
     return out
 
 
-def crowding(one: Sequence[Command], other: Sequence[Command], data: CostData) -> Slowed:
-    """What two programs at once, each on engines of its own, take beyond the longer of them, as a share of the shorter
-    one.
-    """
-    if not one or not other:
-        return 0.0, ""
-    alone = sorted(cost(commands, data).cycles for commands in (one, other))
-    both = cost(on_own_engines([one, other]), data)
-    share = (both.cycles - alone[1]) / alone[0] if alone[0] else 0.0
-    return min(1.0, max(0.0, share)), _fullest(both)
-
-
 def _fullest(both: Cost) -> str:
     """What all engines of a program are busy with longest, and where; else what binds it."""
     for term in both.terms:  # the longest first, behind the start-up
@@ -141,6 +132,7 @@ class _Crowds:
     def __init__(self, pieces: Sequence[WorkPiece], data: CostData) -> None:
         self.data = data
         self.pieces = {step: [p for p in pieces if p.step == step and not p.again] for step in {p.step for p in pieces}}
+        self.alone: dict[int, float] = {}
         self.pairs: dict[tuple[int, int], Slowed] = {}
         self.sets: dict[frozenset[int], float] = {}
 
@@ -151,15 +143,33 @@ class _Crowds:
 
     def slowed(self, step: int, at_work: frozenset[int]) -> Slowed:
         """How much longer a step takes beside the others, by twos, and what it shares most."""
+        if len(at_work) > PAIRED:
+            return 1.0, ""
         found = [self._pair(step, other) for other in sorted(at_work - {step})]
         return 1.0 + sum(share for share, _ in found), max(found, default=(0.0, ""))[1]
 
     def _pair(self, one: int, other: int) -> Slowed:
         key = min(one, other), max(one, other)
         if key not in self.pairs:
-            first, second = (self.pieces[step][0].commands for step in key)
-            self.pairs[key] = crowding(first, second, self.data)
+            self.pairs[key] = self._crowding(*key)
         return self.pairs[key]
+
+    def _crowding(self, one: int, other: int) -> Slowed:
+        """What two steps at once, each on engines of its own, take beyond the longer of them, as a share of the shorter
+        one.
+        """
+        programs = [self.pieces[step][0].commands for step in (one, other)]
+        if not all(programs):
+            return 0.0, ""
+        shorter, longer = sorted((self._alone(one), self._alone(other)))
+        both = cost(on_own_engines(programs), self.data)
+        share = (both.cycles - longer) / shorter if shorter else 0.0
+        return min(1.0, max(0.0, share)), _fullest(both)
+
+    def _alone(self, step: int) -> float:
+        if step not in self.alone:
+            self.alone[step] = cost(self.pieces[step][0].commands, self.data).cycles
+        return self.alone[step]
 
     def more(self, at_work: frozenset[int]) -> float:
         """How much longer three and more take than by twos."""

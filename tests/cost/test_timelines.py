@@ -20,6 +20,7 @@ from lab.draws import counted
 
 from dmaverify.api import price
 from dmaverify.cli.app import cli
+from dmaverify.cost import sharing
 from dmaverify.cost.constants import cost_data
 from dmaverify.cost.gathers import RowMoves, gather_cost
 from dmaverify.cost.model import cost
@@ -448,6 +449,29 @@ def test_one_command_more_on_an_idle_engine_makes_nothing_cheaper(profile: str) 
     wide = [replace(command(hbm(n << 20), dm(), [(32, 256, SLICE)], 256), engine=Engine(0, 0, n)) for n in range(4)]
     few = replace(command(hbm(), dm(), [(1, 256, SLICE)], 256), engine=Engine(0, 1, 0))
     assert cost([*wide, few], data).cycles >= cost(wide, data).cycles
+
+
+@pytest.mark.parametrize(("count", "priced"), [(6, 6 + 6 * 5 // 2), (7, 0)])
+def test_of_many_steps_at_once_no_two_are_priced_and_all_take_what_their_commands_cost(
+    count: int, priced: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hundred steps without an order were 20,000 prices of two programs."""
+    data, asked = cost_data("book"), []
+    own = [
+        replace(command(hbm(), dm(), [(16, 256, SLICE)], 256), engine=Engine(0, n // 4, n % 4)) for n in range(count)
+    ]
+    pieces = [WorkPiece(cost([c], data).cycles, (), loads_of([c], data), n, (c,)) for n, c in enumerate(own)]
+
+    def counted_cost(commands, profile):
+        asked.append(len(commands))
+        return cost(commands, profile)
+
+    monkeypatch.setattr(sharing, "PAIRED", 6)
+    monkeypatch.setattr(sharing, "cost", counted_cost)
+    end = max(timed.end for timed in in_time(pieces, data))
+    together = cost(own, data).cycles
+    assert together - 1e-6 <= end <= max(together, sum(piece.cycles for piece in pieces)) + 1e-6
+    assert len([many for many in asked if many <= 2]) == priced
 
 
 def test_steps_of_several_engines_are_held_against_other_steps_as_a_whole() -> None:
