@@ -52,15 +52,9 @@ class Priced:
 
 def all_turns(transfer: Transfer, machine: Target, commands: Sequence[Command], data: CostData) -> Turns | None:
     """What all iterations of the loops around a transfer's views cost; None where there are none."""
-    from dmaverify.cost.prices import has_profiles
-    from dmaverify.cost.turns import turns_cost
-    from dmaverify.prove.move.views import turns_in_units
+    from dmaverify.cost.prices import has_profiles, turns_of
 
-    views = transfer.views
-    if views is None or views.count <= 1 or not has_profiles(machine):
-        return None
-    bits = commands[0].unit_bits if commands else 8
-    return turns_cost(commands, turns_in_units(views, machine, bits), data)
+    return turns_of(transfer, machine, commands, data) if transfer.iterations > 1 and has_profiles(machine) else None
 
 
 def rows_of_indirect(plan: Plan, item: Indirect) -> RowMoves | str:

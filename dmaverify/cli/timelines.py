@@ -257,16 +257,17 @@ def _durations(
     from dmaverify.prove.flow.touches import lane_of
     from dmaverify.report.timeline import Duration
 
-    machine = plan.targets[target]
+    machine, about = plan.targets[target], dict[str, Any]()
     if step.transfer is not None and step.indirect is None and not has_profiles(machine):
         told = own_price(step.transfer, machine, work.commands)
-        return {(number, lane): Duration(told.first, {"mean": told.mean, "of": told.of}) for lane in work.lanes}
+        about = {"mean": told.mean, "of": told.of, **({"drawn": True} if told.drawn else {})}
+        return {(number, lane): Duration(told.first, about) for lane in work.lanes}
     if step.indirect is not None:
         one = _gathered(plan, step, data, supported)
         return {(number, lane): one for lane in work.lanes}
     if work.accesses:
         prices = [access_price(access, command, plan.targets[target]) for access, command in work.accesses]
-        about: dict[str, Any] = {"packets": sum(one.packets for one in prices), "cycles": "one memory access a cycle"}
+        about = {"packets": sum(one.packets for one in prices), "cycles": "one memory access a cycle"}
         return {(number, lane): Duration(float(sum(one.cycles for one in prices)), about) for lane in work.lanes}
     band = _band(work, data)
     if supported and band is not None and not band.modelled:

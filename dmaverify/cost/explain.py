@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from dmaverify.cost.constants import CostData, stated
-from dmaverify.cost.inside import said_of_move
+from dmaverify.cost.inside import said_of_move, toggled, toggled_by
 from dmaverify.cost.model import Cost, cost, engine_of
 from dmaverify.cost.nest import PacketNest, residues
 from dmaverify.cost.sides import REREADS, HbmUse, SideCost
@@ -129,7 +129,7 @@ def side_facts(sides: Sequence[SideCost], data: CostData) -> SideFacts:
     known = bool(rows) and all(row is not None for row in rows)
     offsets = sorted({offset for nest in nests for offset in residues(nest, data.hbm.window)})
     inner = {bit for nest in nests for bit in toggled(nest, INNER_REQUESTS)}
-    any_loop = {bit for nest in nests for bit in toggled(nest)} | _between(nests)
+    any_loop = toggled_by(nests)
     return SideFacts(
         role=first.role,
         tier=first.port.tier,
@@ -206,47 +206,6 @@ def readers_of(nest: PacketNest) -> int:
     for count, stride in nest.loops:
         total *= count if stride == 0 else 1
     return total
-
-
-def toggled(nest: PacketNest, most: int = 0) -> set[int]:
-    """Address bits that differ between two bytes of the packets; with `most` only of the innermost loops, as many as
-    make that many packets.
-    """
-    loops, packets = [(nest.size, 1)], 1
-    for count, stride in reversed(nest.loops):
-        if most and packets >= most:
-            break
-        loops.append((min(count, -(-most // packets)) if most else count, stride))
-        packets *= count
-    reach = sum((count - 1) * abs(stride) for count, stride in loops)
-    return {bit for bit in range((nest.base + reach).bit_length()) if _changes(nest.base, loops, bit)}
-
-
-def _changes(base: int, loops: Sequence[tuple[int, int]], bit: int) -> bool:
-    """Whether a bit differs between two sums of the base and steps of the loops, carries of all loops included.
-
-    Modulo 2^(bit + 1) the bit says in which half an address lies. A step of half the circle flips it; a smaller one
-    cannot leap over a half, so it differs exactly where the walk's reach, unwound, leaves the half of the base.
-    """
-    half = 1 << bit
-    down = up = base & (half - 1)
-    for count, stride in loops:
-        step = stride & (2 * half - 1)
-        if step == half and count > 1:
-            return True
-        if step < half:
-            up += (count - 1) * step
-        else:
-            down -= (count - 1) * (2 * half - step)
-    return down < 0 or up >= half
-
-
-def _between(nests: Sequence[PacketNest]) -> set[int]:
-    """Bits in which the bases of the commands differ."""
-    differ = 0
-    for nest in nests:
-        differ |= nest.base ^ nests[0].base
-    return {bit for bit in range(differ.bit_length()) if differ >> bit & 1}
 
 
 # ---------------------------------------------------------------- what would lift it

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.cost.bands import Pair
 from dmaverify.cost.bounds import Bound, by_memory, link_bounds, memory_bounds
-from dmaverify.cost.constants import TICKS, CostData, stated
-from dmaverify.cost.model import Cost, EngineCost, Term, engine_of, issue_ticks
+from dmaverify.cost.constants import CostData, stated
+from dmaverify.cost.model import Cost, composed, engine_of, issue_ticks
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command, Engine, Loop
 from dmaverify.values import dataclass, replace
@@ -63,16 +63,9 @@ def gather_cost(moves: RowMoves, profile: CostData | str = "book") -> Cost:
     first = max((read.startup for read, _ in pairs), default=0)
     total = first + max((bound.ticks for bound in bounds), default=0)
     best = max(bounds, key=lambda bound: bound.ticks, default=None)
-    start = Bound("start-up", first, "engine", "one command", data.source("startup"))
-    terms = [start, *sorted(bounds, key=lambda bound: -bound.ticks)]
-    return Cost(
-        total / TICKS,
-        tuple(Term(b.name, b.ticks / TICKS, b.resource, b.why, b.source) for b in terms),
-        False,
-        best.name if best is not None and best.ticks > first else "start-up",
-        data.profile,
-        tuple(EngineCost(engine, len(held), total / TICKS) for engine, held in own.items()),
-        tuple(pairs),
+    waits = Bound("start-up", first, "engine", "one command", data.source("startup"))
+    return composed(
+        total, waits, bounds, best, {engine: (len(held), total) for engine, held in own.items()}, pairs, data
     )
 
 

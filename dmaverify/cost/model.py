@@ -18,7 +18,7 @@ it the start-up holds.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from dmaverify.cost.bounds import ALL_ENGINES, by_memory, link_bounds, memory_bounds, port_bounds
@@ -109,17 +109,25 @@ def cost(commands: Sequence[Command], profile: CostData | str = "book") -> Cost:
     best = max(bounds, key=lambda bound: bound.ticks + (least if bound in shared else first), default=None)
     total = max([*alone.values(), *(least + bound.ticks for bound in shared)], default=0)
     waits = Bound("start-up", first, "engine", _startup_why(own), data.source("startup"))
-    terms = [waits, *sorted(bounds, key=lambda bound: -bound.ticks)] if commands else []
+    engines = {engine: (len(by_engine[engine]), alone[engine]) for engine in sorted(by_engine, key=_order)}
+    return composed(total, waits, bounds, best, engines, pairs, data, exact=is_exact(commands, pairs, data))
+
+
+def composed(
+    total: int, waits: Bound, bounds: Sequence[Bound], best: Bound | None, engines: Mapping[Engine, tuple[int, int]],
+    pairs: Sequence[tuple[SideCost, SideCost]], data: CostData, *, exact: bool = False,
+) -> Cost:  # fmt: skip
+    """A cost in cycles from its bounds in ticks: the start-up first, the longest of the others next; `best` binds where
+    it is longer than the start-up. `engines`: commands and ticks of each.
+    """
+    terms = [waits, *sorted(bounds, key=lambda bound: -bound.ticks)] if engines else []
     return Cost(
         total / TICKS,
         tuple(Term(b.name, b.ticks / TICKS, b.resource, b.why, b.source) for b in terms),
-        is_exact(commands, pairs, data),
-        best.name if best is not None and best.ticks > first else "start-up",
+        exact,
+        best.name if best is not None and best.ticks > waits.ticks else "start-up",
         data.profile,
-        tuple(
-            EngineCost(engine, len(by_engine[engine]), alone[engine] / TICKS)
-            for engine in sorted(by_engine, key=_order)
-        ),
+        tuple(EngineCost(engine, many, ticks / TICKS) for engine, (many, ticks) in engines.items()),
         tuple(pairs),
     )
 

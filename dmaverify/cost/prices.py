@@ -12,9 +12,11 @@ from dmaverify.cost.constants import LACKING, PROFILE, CostData, cost_data, prof
 from dmaverify.cost.model import Cost, cost
 from dmaverify.cost.simple import price as simple_price
 from dmaverify.cost.simple import simple_cost
+from dmaverify.cost.turns import MOST_KINDS, Shift, Turns, turns_cost
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
+from dmaverify.prove.move.views import turns_in_units
 from dmaverify.targets.modules import part_of
 from dmaverify.targets.target import Target
 
@@ -56,6 +58,21 @@ def price_of(transfer: Transfer, target: Target, commands: Sequence[Command], da
         hint = "`dmaverify cost` prices its copies" if copied else named
         raise InputError(f"{target.name} has no cost model of commands", transfer.span, hint)
     return cost(commands, data or cost_data(machine=target))
+
+
+def turns_of(transfer: Transfer, target: Target, commands: Sequence[Command], data: CostData | None = None) -> Turns:
+    """What a move costs in all iterations of the loops around it, each at its own addresses."""
+    bits = commands[0].unit_bits if commands else 8
+    turns = turns_in_units(transfer.views, target, bits) if transfer.views is not None else []
+
+    def price(shift: Shift) -> float:
+        moved = [one.moved_to(one.read.base + shift[0], one.write.base + shift[1]) for one in commands]
+        return price_of(transfer, target, moved, data).cycles
+
+    if has_profiles(target):
+        return turns_cost(turns, price, window=(data or cost_data(machine=target)).hbm.window * 8 // bits)
+    period = period_of(transfer, target)
+    return turns_cost(turns, price, None if period is None else period * 8 // bits, most=MOST_KINDS)
 
 
 def period_of(transfer: Transfer, target: Target) -> int | None:

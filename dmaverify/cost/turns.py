@@ -1,13 +1,13 @@
 """Commands in loops: what all iterations cost, each with its own addresses.
 
-Knows: how far an iteration moves the bases of both sides. Does not know: views, plans; what iterations that overlap
+Knows: how far an iteration moves the bases of both sides. Does not know: views, prices; what iterations that overlap
 would save.
-Law: up to `EACH` iterations are priced one by one. Of more, `EACH` are drawn, the same for loops written in another
+Law: where a price repeats with addresses each kind of iteration is priced once, and the sum is exact. Else up to `EACH`
+iterations are priced one by one. Of more, `EACH` are drawn, the same for loops written in another
 order, and the sum is an estimate: those that begin at the same byte of a window on both sides are a kind, how many
 there are of each is counted, and each kind has the mean of those drawn. They ask for as many windows, but in channels
 and banks that are exclusive-ors of address bits, so that none stands for another. The iterations follow each other,
-each with its start-up. Of a machine whose price repeats with addresses (`mean_price`) each kind is priced once, and the
-mean is exact; only where there are more kinds than that are some drawn.
+each with its start-up.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from math import gcd, prod
 
-from dmaverify.cost.constants import CostData, stated
-from dmaverify.cost.model import cost
-from dmaverify.program.command import Command
 from dmaverify.values import dataclass
 
 EACH = 128
@@ -34,7 +31,9 @@ Turn = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """All iterations: how many, their cycles one after the other, how many were priced, and their different prices."""
+    """All iterations: how many, their cycles one after the other, of how many that is the price, and how many prices
+    differ.
+    """
 
     iterations: int
     cycles: float
@@ -46,18 +45,21 @@ class Turns:
         return self.priced == self.iterations
 
 
-def turns_cost(commands: Sequence[Command], turns: Sequence[Turn], profile: CostData | str = "book") -> Turns:
-    """The cost of the commands in their loops. Raises InputError for an unknown profile."""
-    data = stated(profile)
+def turns_cost(
+    turns: Sequence[Turn], price: Callable[[Shift], float], period: int | None = None, window: int = 1, most: int = EACH
+) -> Turns:
+    """What all iterations cost, by the price of one that is moved. `period`: units of an address on either side after
+    which prices repeat (None: never); `window`: units by which those that are drawn are kinds; up to `most` are priced
+    one by one.
+    """
     many = prod(count for count, _, _ in turns)
-
-    def price(shift: Shift) -> float:
-        return cost([c.moved_to(c.read.base + shift[0], c.write.base + shift[1]) for c in commands], data).cycles
-
-    if many <= EACH:
+    if period is not None and (known := kinds_of(turns, period, MOST_KINDS)) is not None:
+        each = [(price(shift), seen) for shift, seen in known.values()]
+        return Turns(many, sum(cycles * seen for cycles, seen in each), many, len({cycles for cycles, _ in each}))
+    if many <= most:
         prices = [price(shift) for shift in _every(turns)]
         return Turns(many, sum(sorted(prices)), many, len(set(prices)))
-    step, kinds = _kinds(turns, data.hbm.window * 8 // (commands[0].unit_bits if commands else 8))
+    step, kinds = _kinds(turns, window)
     found: dict[Shift, list[float]] = {key: [] for key in kinds}
     for shift in dict.fromkeys(_drawn(turns)):
         found[shift[0] % step, shift[1] % step].append(price(shift))
@@ -65,18 +67,6 @@ def turns_cost(commands: Sequence[Command], turns: Sequence[Turn], profile: Cost
         own += [] if own else [price(kinds[key][0])]
     total = sum(kinds[key][1] * sum(own) / len(own) for key, own in sorted(found.items()))
     return Turns(many, total, sum(map(len, found.values())), len({one for own in found.values() for one in own}))
-
-
-def mean_price(turns: Sequence[Turn], price: Callable[[Shift], float], period: int | None) -> float:
-    """What an iteration takes in the mean, where its price repeats each `period` units of an address on either side;
-    of None, and of too many kinds, the mean of some drawn.
-    """
-    kinds = kinds_of(turns, period, MOST_KINDS) if period is not None else None
-    many = prod(count for count, _, _ in turns)
-    if kinds is not None:
-        return sum(seen * price(shift) for shift, seen in kinds.values()) / many
-    some = list(_every(turns)) if many <= MOST_KINDS else list(dict.fromkeys(_drawn(turns)))
-    return sum(map(price, some)) / len(some)
 
 
 Kinds = dict[Shift, tuple[Shift, int]]

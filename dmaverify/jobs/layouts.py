@@ -21,7 +21,8 @@ from dmaverify.jobs.load import load
 from dmaverify.jobs.refused_settings import FIXED, refuse_settings
 from dmaverify.jobs.synthesis import SynthSettings, synthesize_move
 from dmaverify.program.tensor import Tensor
-from dmaverify.synth.kernel import KernelFound, KernelMoves, KernelSearch, Point, cheaper
+from dmaverify.report.synth import tensor_text
+from dmaverify.synth.kernel import MOST, KernelFound, KernelMoves, KernelSearch, Point, cheaper
 from dmaverify.values import asdict, dataclass, field, replace
 from dmaverify.verdict import Status
 
@@ -69,8 +70,8 @@ class TensorChange:
 
     def as_data(self) -> dict[str, Any]:
         return {
-            "tensor": self.name, "what": self.what, "before": layout_text(self.before),
-            "after": layout_text(self.after), "extra_bytes": self.extra_bytes, "elsewhere": list(self.elsewhere),
+            "tensor": self.name, "what": self.what, "before": tensor_text(self.before),
+            "after": tensor_text(self.after), "extra_bytes": self.extra_bytes, "elsewhere": list(self.elsewhere),
         }  # fmt: skip
 
 
@@ -136,7 +137,7 @@ class LayoutAnswer:
                 "dm_bytes": p.dm_bytes,
                 "cycles": p.sum[1],
                 "without_plan": p.sum[0],
-                "changes": {self.found.names[n]: layout_text(one.tensor) for n, one in sorted(p.chosen.items())},
+                "changes": {self.found.names[n]: tensor_text(one.tensor) for n, one in sorted(p.chosen.items())},
             }
             for p in self.found.front
         ]
@@ -185,7 +186,7 @@ def layouts_of(path: str, settings: SynthSettings, target: str | None = None) ->
     scene = ground.scene
     if not scene.moves:
         raise InputError(f"{path} has no transfer whose tensors are known", None, "`dmaverify check` says why")
-    found = KernelSearch(scene, _price(scene, settings), settings.evaluations or MOST_PRICES).run()
+    found = KernelSearch(scene, _price(scene, settings), settings.evaluations or MOST).run()
     found.names = [one.name for one in scene.tensors]
     writer = _Trial(ground, settings, found)
     singles = sorted(found.alone.values(), key=lambda points: (points[0].sum, points[0].dm_bytes))[:MOST_PROPOSALS]
@@ -196,9 +197,6 @@ def layouts_of(path: str, settings: SynthSettings, target: str | None = None) ->
         path, settings.profile, len(scene.moves), len(scene.tensors), found, tuple(proposals), withheld,
         tuple(dict.fromkeys(writer.refused)), ground.notes,
     )  # fmt: skip
-
-
-MOST_PRICES = 1500
 
 
 def _price(scene: KernelMoves, settings: SynthSettings) -> Any:
@@ -309,19 +307,7 @@ class _Trial:
 
 def band(found: Synthesis) -> dict[str, Any] | None:
     """The band of an answer's price; None where the profile states none."""
-    from dmaverify.cost.bands import band_of
-
-    if not found.found or found.cost is None:
-        return None
-    own = band_of(found.commands, found.cost.sides, found.prices)
-    return None if own is None else own.as_data(found.cycles)
-
-
-def layout_text(tensor: Tensor) -> str:
-    """`dm cluster m![A / 4], element m![B]`."""
-    from dmaverify.report.synth import tensor_text
-
-    return tensor_text(tensor)
+    return found.band.as_data(found.cycles) if found.band is not None else None
 
 
 def layout_job(job: tuple[str, SynthSettings]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dmaverify.cost.constants import CostData
+from dmaverify.cost.inside import toggled_by
 from dmaverify.cost.sides import SideCost
 from dmaverify.language.expr import pair, terms_of
 from dmaverify.program.move import Transfer
@@ -92,20 +93,8 @@ def _sentence(name: str, why: str, sides: Sequence[SideCost], data: CostData) ->
 
 def _stuck(sides: Sequence[SideCost], data: CostData) -> tuple[int, ...]:
     """Bits of the channel number's own (lowest) address bits that no request toggles."""
-    lowest = [(mask & -mask).bit_length() - 1 for mask in data.hbm.channel_masks]
-    toggled = 0
-    for side in sides:
-        toggled |= side.nest.base ^ sides[0].nest.base
-        toggled |= (
-            ((side.nest.base % data.hbm.window + side.nest.size - 1) // data.hbm.window * data.hbm.window)
-            if side.nest.size > 1
-            else 0
-        )
-        for count, stride in side.nest.loops:
-            for bit in range((count - 1).bit_length()):
-                toggled |= stride << bit
-    wide = max((side.nest.size for side in sides), default=0) > data.hbm.window
-    return tuple(sorted(bit for bit in lowest if not toggled >> bit & 1 and not (wide and bit < 9)))
+    lowest = {(mask & -mask).bit_length() - 1 for mask in data.hbm.channel_masks}
+    return tuple(sorted(lowest - toggled_by([side.nest for side in sides])))
 
 
 # ---------------------------------------------------------------- changes

@@ -26,8 +26,9 @@ from cost_programs import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmaverify.cost.explain import explain, toggled
+from dmaverify.cost.explain import explain
 from dmaverify.cost.formula import formula
+from dmaverify.cost.inside import toggled
 from dmaverify.cost.model import cost
 from dmaverify.cost.nest import PacketNest
 from dmaverify.errors import InputError

@@ -26,7 +26,7 @@ from dmaverify.cost.gathers import RowMoves, gather_cost
 from dmaverify.cost.model import cost
 from dmaverify.cost.sharing import WorkPiece, in_time, loads_of
 from dmaverify.cost.simulate import simulate
-from dmaverify.cost.turns import EACH, turns_cost
+from dmaverify.cost.turns import EACH, Turn, Turns, turns_cost
 from dmaverify.program.command import Command, Engine, Loop, Port
 from dmaverify.values import replace
 
@@ -144,9 +144,13 @@ def test_a_gather_is_priced_over_stdin_too() -> None:
 # ---------------------------------------------------------------- loops
 
 
+def turns_of(one: Command, turns: list[Turn]) -> Turns:
+    return turns_cost(turns, lambda shift: cost([one.moved_to(*shift)]).cycles, window=256)
+
+
 def test_iterations_that_begin_elsewhere_in_a_window_are_priced_as_what_they_are() -> None:
     store = command(dm(), hbm(), [(4, 256, 1024)], 256)
-    all_of = turns_cost([store], [(64, 0, 64)])
+    all_of = turns_of(store, [(64, 0, 64)])
     by_hand = [cost([store.moved_to(0, 64 * n)]).cycles for n in range(64)]
     assert (all_of.iterations, all_of.cycles) == (64, sum(by_hand))
     assert len(set(by_hand)) == all_of.kinds == 2
@@ -155,7 +159,7 @@ def test_iterations_that_begin_elsewhere_in_a_window_are_priced_as_what_they_are
 
 def test_many_iterations_are_an_estimate_by_kind() -> None:
     store = command(dm(), hbm(), [(4, 256, 1024)], 256)
-    many = turns_cost([store], [(4 * EACH, 0, 64), (10, 0, 1 << 14)])
+    many = turns_of(store, [(4 * EACH, 0, 64), (10, 0, 1 << 14)])
     by_hand = [cost([store.moved_to(0, 64 * n)]).cycles for n in range(4)]
     assert many.cycles == pytest.approx(10 * EACH * sum(by_hand), rel=0.02)
     assert not many.exact
@@ -165,13 +169,13 @@ def test_many_iterations_are_an_estimate_by_kind() -> None:
 def test_one_iteration_more_costs_more_and_loops_may_change_places() -> None:
     """Rows of partial windows that the base moves to other channels: no iteration stands for another."""
     store = command(dm(), hbm(), [(8, 64, 137 * 512)], 64)
-    few, more = (turns_cost([store], [(n, 0, 137 * 512 * 8)]) for n in (EACH, EACH + 1))
+    few, more = (turns_of(store, [(n, 0, 137 * 512 * 8)]) for n in (EACH, EACH + 1))
     assert few.exact
     assert few.kinds > 1
     by_hand = sum(cost([store.moved_to(0, 137 * 512 * 8 * n)]).cycles for n in range(EACH + 1))
     assert more.cycles == pytest.approx(by_hand, rel=0.1)
     loops = [(40, 0, 137 * 512 * 8), (9, 4096, 1 << 20), (3, 0, 64)]
-    assert turns_cost([store], loops).cycles == pytest.approx(turns_cost([store], loops[::-1]).cycles)
+    assert turns_of(store, loops).cycles == pytest.approx(turns_of(store, loops[::-1]).cycles)
 
 
 LOOPED = """use furiosa_opt_std::prelude::*;

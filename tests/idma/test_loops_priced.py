@@ -7,12 +7,13 @@ Law: the mean of a loop is the mean over a list of all of its iterations, wherev
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 
 from dmaverify.api import program_of
 from dmaverify.cost.prices import period_of, price_of
-from dmaverify.cost.turns import MOST_KINDS, kinds_of, mean_price
+from dmaverify.cost.turns import MOST_KINDS, Shift, Turn, kinds_of, turns_cost
 from dmaverify.jobs.own_prices import own_price
 from dmaverify.plan.plan import Plan
 from dmaverify.plan.read import read_plan_text
@@ -52,6 +53,11 @@ def one_by_one(plan: Plan) -> float:
     prices = [price_of(move, target, moved_commands(commands, move.views, at, target)).cycles
               for at in every(move.views.turns)]  # fmt: skip
     return sum(prices) / len(prices)
+
+
+def mean_price(turns: list[Turn], price: Callable[[Shift], float], period: int) -> float:
+    every = turns_cost(turns, price, period)
+    return every.cycles / every.iterations
 
 
 def in_a_loop(plan: Plan) -> float:
@@ -104,3 +110,13 @@ def test_an_engine_that_looks_for_a_region_has_no_distance_after_which_its_price
 
 def test_a_kind_counts_as_often_as_there_are_iterations_of_it() -> None:
     assert mean_price([(3, 1, 0)], lambda shift: float(shift[0] % 2), 2) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("engine", "count", "drawn"),
+    [(STRIPES, 8, False), (STRIPES, 2 * MOST_KINDS, True), (ENGINES[0], 300, False)],
+)
+def test_a_mean_of_iterations_that_were_drawn_says_so(engine: str, count: int, drawn: bool) -> None:
+    plan = plan_of(engine, count, 64, count)
+    move = plan.transfers[0].transfer
+    assert own_price(move, plan.targets["idma"], program_of(plan, "tile")).drawn is drawn
