@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
+from dmaverify.jobs.plan_copies import kernel_head
 from dmaverify.lower.plan_text import plan_head, tensor_table, transfer_lines
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
@@ -143,10 +144,7 @@ def _space_of(found: Fewest) -> dict[str, Any]:
 
 def _claim_text(move: Transfer, target: Target, axes: Mapping[str, int], text: str, copies: int) -> str:
     """A plan file that claims the move of the kernel."""
-    lines = [*plan_head([move], axes), "", f"[kernel.{move.name}]"]
-    for gm in [t for t in (move.source, move.dest) if t.tier == "gm"]:
-        extent = gm.base + gm.element.size * target.dtypes[move.dtype] // 8
-        lines.append(f'gm = {{ tensor = "{extent} bytes" }}')
+    lines = [*kernel_head(replace(move, views=None), target, axes)]
     lines += ['expect = "proved"', f"text = '''\n{text}'''", ""]
     numbers = ", ".join(str(n) for n in range(1, copies + 1))
     lines += [f"[[kernel.{move.name}.move]]", f"copies = [{numbers}]", f'dtype = "{move.dtype}"']

@@ -18,8 +18,7 @@ from dmaverify.jobs.fix_kernels import RANKS, mappings_of
 from dmaverify.jobs.layout_kernels import KernelGround
 from dmaverify.jobs.layout_plans import Ground, PlanGround
 from dmaverify.jobs.load import load
-from dmaverify.jobs.refused_settings import FIXED, refuse_settings
-from dmaverify.jobs.synthesis import SynthSettings, synthesize_move
+from dmaverify.jobs.synthesis import FIXED, SynthSettings, refuse_settings, synthesize_move
 from dmaverify.program.tensor import Tensor
 from dmaverify.report.synth import tensor_text
 from dmaverify.synth.kernel import MOST, KernelFound, KernelMoves, KernelSearch, Point, cheaper

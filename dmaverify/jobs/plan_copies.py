@@ -8,7 +8,7 @@ allowed, and the plan's own verdict is PROVED.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.copy_figures import states_copies
@@ -24,8 +24,7 @@ from dmaverify.program.sums import linear_in
 from dmaverify.prove.move.copy_ports import rows_of
 from dmaverify.prove.move.views import looped
 from dmaverify.synth.copies import CopyPlan
-from dmaverify.synth.nests import Level
-from dmaverify.values import dataclass
+from dmaverify.synth.nests import RowNest
 from dmaverify.verdict import Severity, Status
 
 if TYPE_CHECKING:
@@ -38,20 +37,20 @@ if TYPE_CHECKING:
 FORMS = ("inline", "registers", "words")
 
 
-@dataclass(frozen=True, slots=True)
-class CopyRows:
-    """What a copy moves, in bytes: both starts, the row, and (count, read step, write step) from outside inwards."""
-
-    read: int
-    write: int
-    row: int
-    loops: tuple[tuple[int, int, int], ...]
-
-
 def goes_by_copies(transfer: Transfer, target: Target) -> bool:
     """Whether a move goes by copy instructions of its machine, whose data states what they cost."""
     route = target.copies_of(transfer.source.tier, transfer.dest.tier)
     return route is not None and states_copies(target)
+
+
+def kernel_head(move: Transfer, target: Target, axes: Mapping[str, int]) -> list[str]:
+    """How a plan file begins that holds a kernel of copies: its axes, and what its tensors in gm are."""
+    seen = (move.views.source, move.views.dest) if move.views is not None else (None, None)
+    both = zip((move.source, move.dest), seen, strict=True)
+    whole = [tensor if view is None else view.base for tensor, view in both]
+    ends = [t.base + t.element.size * target.dtypes[move.dtype] // 8 for t in whole if t.tier == "gm"]
+    lines = [f'gm = {{ tensor = "{end} bytes" }}' for end in ends]
+    return [*plan_head([move], axes), "", f"[kernel.{move.name}]", *lines]
 
 
 # ---------------------------------------------------------------- from commands to text
@@ -67,8 +66,8 @@ def text_of(transfer: Transfer, commands: Sequence[Command], target: Target) -> 
         row, own = rows_of(command)
         loops = [*own, *_turns(command, transfer, target)]
         read, write = (port.base * command.unit_bits // 8 for port in (command.read, command.write))
-        wanted.append(CopyRows(read, write, row, tuple((x.count, x.read, x.write) for x in reversed(loops))))
-        plans.append(_copy(wanted[-1], loops, min(route.levels, len(own)), route, item, block, transfer))
+        wanted.append(RowNest(read, write, row, tuple(loops)))
+        plans.append(_copy(wanted[-1], min(route.levels, len(own)), route, item, block, transfer))
     text = copy_text(transfer.name, transfer.dtype, route.engine, plans, block)
     (named,) = named_in(Source(transfer.name, text))
     kernel = named.kernel()
@@ -87,32 +86,29 @@ def _turns(command: Command, transfer: Transfer, target: Target) -> list[Loop]:
     return [Loop(x.count, x.read * bits // 8, x.write * bits // 8) for x in reversed(around) if x.count != 1]
 
 
-def _copy(
-    rows: CopyRows, loops: Sequence[Loop], held: int, route: Route, item: int, block: int, transfer: Transfer
-) -> CopyPlan:
+def _copy(rows: RowNest, held: int, route: Route, item: int, block: int, transfer: Transfer) -> CopyPlan:
     """The instruction of a command: it holds that many of the loops, the others are of software. Raises InputError."""
-    numbers = [rows.read, rows.write, rows.row, *(step for _, *steps in rows.loops for step in steps)]
+    numbers = [rows.read, rows.write, rows.row, *(step for x in rows.levels for step in (x.read, x.write))]
     if any(number % item for number in numbers):
         raise InputError(
             f"a row of `{transfer.name}` begins or ends within an element of {item} bytes", transfer.span,
             "addresses of the text count elements",
         )  # fmt: skip
-    levels = [Level(loop.count, loop.read, loop.write) for loop in loops]
-    hardware, software = levels[:held], levels[held:]
+    hardware, software = rows.levels[:held], rows.levels[held:]
     whole = -(-rows.row // block) * block
     tiers = (transfer.source.tier, transfer.dest.tier)
-    alone = Level(1, *(whole if tier == "ub" else rows.row for tier in tiers))
-    inside = hardware or [alone]
+    read, write = (whole if tier == "ub" else rows.row for tier in tiers)
+    inside = hardware or (Loop(1, read, write),)
     gaps = [getattr(level, side) - rows.row for level in inside for side in ("read", "write")]
     if route.block and (rows.row % block or any(gap % block or gap < 0 for gap in gaps)):
         raise InputError(
             f"a copy from {tiers[0]} to {tiers[1]} moves and skips whole blocks of {block} bytes", transfer.span,
             "take rows and steps that are multiples of it",
         )  # fmt: skip
-    return CopyPlan(rows.read, rows.write, rows.row, tuple(inside), tuple(reversed(software)), None, item)
+    return CopyPlan(rows.read, rows.write, rows.row, inside, software[::-1], None, item)
 
 
-def _rows(events: Sequence[Event], world: World, loops: tuple[KernelLoop, ...]) -> Iterator[CopyRows]:
+def _rows(events: Sequence[Event], world: World, loops: tuple[KernelLoop, ...]) -> Iterator[RowNest]:
     """What the copies of a kernel move, as their text says."""
     for event in events:
         if isinstance(event, KernelLoop):
@@ -121,7 +117,7 @@ def _rows(events: Sequence[Event], world: World, loops: tuple[KernelLoop, ...]) 
             yield _row(event, world, loops)
 
 
-def _row(copy: Copy, world: World, loops: tuple[KernelLoop, ...]) -> CopyRows:
+def _row(copy: Copy, world: World, loops: tuple[KernelLoop, ...]) -> RowNest:
     starts: list[int] = []
     steps: list[list[int]] = []
     for place in (copy.read, copy.write):
@@ -133,10 +129,10 @@ def _row(copy: Copy, world: World, loops: tuple[KernelLoop, ...]) -> CopyRows:
             own.append(_number(step))
         starts.append(_number(address))
         steps.append(own)
-    outer = [(_number(loop.trip), read, write) for loop, read, write in zip(loops, *steps, strict=True)]
-    inner = [(_number(x.count), _number(x.read), _number(x.write)) for x in reversed(copy.steps)]
-    rows = tuple(each for each in (*outer, *inner) if each[0] != 1)
-    return CopyRows(starts[0], starts[1], _number(copy.row), rows)
+    outer = [Loop(_number(loop.trip), read, write) for loop, read, write in zip(loops, *steps, strict=True)]
+    inner = [Loop(_number(x.count), _number(x.read), _number(x.write)) for x in copy.steps]
+    levels = tuple(each for each in (*inner, *reversed(outer)) if each.count != 1)
+    return RowNest(starts[0], starts[1], _number(copy.row), levels)
 
 
 def _number(term: Lin) -> int:
@@ -170,15 +166,8 @@ def _proved(plan: Plan, transfer: Transfer, text: str) -> None:
     from dmaverify.jobs.load import check
     from dmaverify.jobs.verdicts import verdicts_of
 
-    name, views = transfer.name, transfer.views
-    seen = (views.source, views.dest) if views is not None else (None, None)
-    lines = [*plan_head([transfer], plan.axes), "", f"[kernel.{name}]"]
-    for tensor, view in zip((transfer.source, transfer.dest), seen, strict=True):
-        whole = view.base if view is not None else tensor
-        if whole.tier == "gm":
-            end = whole.base + whole.element.size * plan.targets[transfer.target].dtypes[transfer.dtype] // 8
-            lines.append(f'gm = {{ tensor = "{end} bytes" }}')
-    claim = "\n".join([*lines, f"text = '''\n{text}'''", ""])
+    name, target = transfer.name, plan.targets[transfer.target]
+    claim = "\n".join([*kernel_head(transfer, target, plan.axes), f"text = '''\n{text}'''", ""])
     for who, verdicts in ((f"`{name}`", verdicts_of(select(plan, name))), (_ALONE.format(name), check(claim))):
         for verdict in verdicts:
             if verdict.status is not Status.PROVED:

@@ -10,20 +10,26 @@ never handed out.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.refused_settings import FIXED, refuse_settings
 from dmaverify.language.notation import MAX_NUMBER
 from dmaverify.values import asdict, dataclass, fields, replace
 
 if TYPE_CHECKING:
+    from dmaverify.errors import Span
     from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
     from dmaverify.synth.synthesize import QuickSearch
     from dmaverify.targets.target import Target
+
+
+FIXED = ("packet", "engines", "entries", "commands", "prefix", "budget", "evaluations")
+"""Settings that fix a part of a plan, or end a search."""
+NOT_GIVEN = (None, (), "book")
+"""What settings are that were not asked for: nothing, no labels, the profile that is taken without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,13 @@ def _labels(value: Any) -> tuple[str, ...]:
 
 def _whole(value: Any) -> bool:
     return value is None or (type(value) is int and 0 < value <= MAX_NUMBER)
+
+
+def refuse_settings(given: Mapping[str, Any], names: Iterable[str], whom: str, span: Span | None = None) -> None:
+    """Raises InputError for the first of the settings of these names that was given."""
+    for name in names:
+        if given.get(name) not in NOT_GIVEN and given.get(name) != {}:
+            raise InputError(f"`{name}` means nothing for {whom}", span, f"leave out {name}")
 
 
 def answer_of(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:

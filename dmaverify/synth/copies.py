@@ -27,10 +27,11 @@ from dmaverify.errors import InputError
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, axes_of
 from dmaverify.language.meaning import TOP
+from dmaverify.program.command import Loop
 from dmaverify.program.move import Transfer
 from dmaverify.synth.copy_covers import covers_by_digits, is_right
 from dmaverify.synth.copy_fields import SIDES, CopyLimits, copy_limits, cut, divided, fits, most_rows, needed, packed
-from dmaverify.synth.nests import MOST_ROWS, Level, RowNest, covers
+from dmaverify.synth.nests import MOST_ROWS, RowNest, covers
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
 
@@ -44,8 +45,8 @@ class CopyPlan:
     read: int
     write: int
     row: int
-    hardware: tuple[Level, ...]
-    software: tuple[Level, ...]
+    hardware: tuple[Loop, ...]
+    software: tuple[Loop, ...]
     right: int | None
     item: int
 
@@ -323,5 +324,6 @@ def _plans(nest: RowNest, kind: str, right: int | None, item: int, limits: CopyL
             if any(packed(v, kind, limits) for v in software):
                 continue
             whole = -(-nest.row // limits.block) * limits.block
-            alone = Level(1, *(whole if side in SIDES[kind] else nest.row for side in ("read", "write")))
-            yield CopyPlan(nest.read, nest.write, nest.row, tuple(levels) or (alone,), software, right, item)
+            read, write = (whole if side in SIDES[kind] else nest.row for side in ("read", "write"))
+            inside = tuple(levels) or (Loop(1, read, write),)
+            yield CopyPlan(nest.read, nest.write, nest.row, inside, software, right, item)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isqrt, prod
 
-from dmaverify.synth.nests import Level, RowNest
+from dmaverify.program.command import Loop
+from dmaverify.synth.nests import RowNest
 from dmaverify.values import dataclass, replace
 
 MOST_FACTORS = 1 << 12  # of a number of iterations, tried as levels of one instruction
@@ -55,7 +56,7 @@ def needed(nest: RowNest, kind: str, limits: CopyLimits) -> int:
 
 def cut(nest: RowNest, limits: CopyLimits) -> list[RowNest]:
     """The nest in parts whose levels of more iterations than a field holds are whole fields, or less than one."""
-    parts: list[tuple[int, int, tuple[Level, ...]]] = [(nest.read, nest.write, ())]
+    parts: list[tuple[int, int, tuple[Loop, ...]]] = [(nest.read, nest.write, ())]
     for level in nest.levels:
         rest = level.count % limits.count if level.count > limits.count else 0
         ends = [(0, level.count - rest), *([(level.count - rest, rest)] if rest else [])]
@@ -69,17 +70,17 @@ def cut(nest: RowNest, limits: CopyLimits) -> list[RowNest]:
 
 def divided(nest: RowNest, limits: CopyLimits) -> RowNest:
     """A level of more iterations than a field holds, as two."""
-    levels: list[Level] = []
+    levels: list[Loop] = []
     for level in nest.levels:
         low = [d for d in range(1, isqrt(level.count) + 1) if level.count % d == 0]
         own = max(d for one in low for d in (one, level.count // one) if d <= limits.count)
         levels.append(replace(level, count=own))
         if own != level.count:
-            levels.append(Level(level.count // own, level.read * own, level.write * own))
+            levels.append(Loop(level.count // own, level.read * own, level.write * own))
     return replace(nest, levels=tuple(levels))
 
 
-def fits(level: Level, nest: RowNest, kind: str, limits: CopyLimits, *, innermost: bool) -> bool:
+def fits(level: Loop, nest: RowNest, kind: str, limits: CopyLimits, *, innermost: bool) -> bool:
     """Whether a level can be one of an instruction's."""
     if level.count > limits.count or min(level.read, level.write) < 0:
         return False
@@ -95,7 +96,7 @@ def fits(level: Level, nest: RowNest, kind: str, limits: CopyLimits, *, innermos
     return True
 
 
-def packed(level: Level, kind: str, limits: CopyLimits) -> bool:
+def packed(level: Loop, kind: str, limits: CopyLimits) -> bool:
     """Whether rows of a level do not start on blocks of UB: only an instruction's innermost level may do that."""
     return any(getattr(level, side) % limits.block for side in SIDES[kind])
 

@@ -11,28 +11,20 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from dmaverify.program.command import Loop
 from dmaverify.values import dataclass, replace
 
 MOST_ROWS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """A loop: count and the bytes both sides go."""
-
-    count: int
-    read: int
-    write: int
-
-
-@dataclass(frozen=True, slots=True)
 class RowNest:
-    """Rows of both sides that walk together, levels inner to outer."""
+    """Rows of both sides that walk together, in bytes, levels inner to outer."""
 
     read: int
     write: int
     row: int
-    levels: tuple[Level, ...] = ()
+    levels: tuple[Loop, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -69,14 +61,14 @@ def _whole(writes: Any, reads: Any, item: int) -> RowNest | None:
     """The one nest of two address lists: each level is as long as divides every place where its step breaks."""
     read, write = int(reads[0]), int(writes[0])
     count = _run(writes, reads, item, item)
-    row, levels = count * item, list[Level]()
+    row, levels = count * item, list[Loop]()
     writes, reads = writes[::count], reads[::count]
     while len(writes) > 1:
         dw, dr = int(writes[1] - writes[0]), int(reads[1] - reads[0])
         count = _run(writes, reads, dw, dr)
         if count == 1:
             return None
-        levels.append(Level(count, dr, dw))
+        levels.append(Loop(count, dr, dw))
         writes, reads = writes[::count], reads[::count]
     return RowNest(read, write, row, tuple(levels))
 
@@ -104,14 +96,14 @@ def _grouped(nests: Sequence[RowNest]) -> list[RowNest]:
             ):
                 end += 1
         if end - at > 1:
-            level = Level(end - at, *_distance(first, nests[at + 1]))
+            level = Loop(end - at, *_distance(first, nests[at + 1]))
             first = replace(first, levels=(*first.levels, level))
         out.append(first)
         at = end
     return out
 
 
-def _shape(nest: RowNest) -> tuple[int, tuple[Level, ...]]:
+def _shape(nest: RowNest) -> tuple[int, tuple[Loop, ...]]:
     return nest.row, nest.levels
 
 

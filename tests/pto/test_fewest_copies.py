@@ -32,11 +32,12 @@ from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.read import read_plan_text
+from dmaverify.program.command import Loop
 from dmaverify.report.synth import synth_text
 from dmaverify.synth.copies import Fewest, fewest
 from dmaverify.synth.copy_covers import is_right
 from dmaverify.synth.copy_fields import CopyLimits, copy_limits, cut, reach_of
-from dmaverify.synth.nests import Level, RowNest, covers
+from dmaverify.synth.nests import RowNest, covers
 from dmaverify.synth.result import Synthesis
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Status
@@ -184,7 +185,7 @@ def test_what_a_nest_moves_is_what_was_asked(step: int) -> None:
 # ---------------------------------------------------------------- edges
 
 
-def single(level: Level, kind: str = "load", row: int = 64) -> list[int]:
+def single(level: Loop, kind: str = "load", row: int = 64) -> list[int]:
     """Instructions and hardware counts of one level."""
     found = fewest([RowNest(0, 0, row, (level,))], kind, [None], 1, limits_of(kind))
     return [found.issues, *(v.count for v in found.plans[0][0].hardware)]
@@ -192,15 +193,15 @@ def single(level: Level, kind: str = "load", row: int = 64) -> list[int]:
 
 def test_counts_and_strides_at_the_edges_of_their_fields() -> None:
     most = limits_of("load").count
-    assert single(Level(most, 64, 64)) == [1, most]
-    assert single(Level(most + 1, 64, 64)) == [2, 1 << 20]
-    assert single(Level(4, (1 << 40) - 1, 64)) == [1, 4]
-    assert single(Level(4, 1 << 40, 64)) == [4, 1]
-    assert single(Level(4, -64, 64)) == [4, 1]
-    assert single(Level(4, 0, (1 << 21) - 32)) == [1, 4]
-    assert single(Level(4, 0, 1 << 21)) == [4, 1]
-    assert single(Level(4, 64, 128), "local") == [1, 4]
-    assert single(Level(4, 32, 128), "local") == [4, 1]
+    assert single(Loop(most, 64, 64)) == [1, most]
+    assert single(Loop(most + 1, 64, 64)) == [2, 1 << 20]
+    assert single(Loop(4, (1 << 40) - 1, 64)) == [1, 4]
+    assert single(Loop(4, 1 << 40, 64)) == [4, 1]
+    assert single(Loop(4, -64, 64)) == [4, 1]
+    assert single(Loop(4, 0, (1 << 21) - 32)) == [1, 4]
+    assert single(Loop(4, 0, 1 << 21)) == [4, 1]
+    assert single(Loop(4, 64, 128), "local") == [1, 4]
+    assert single(Loop(4, 32, 128), "local") == [4, 1]
 
 
 def rows_plan(rows: int, limits: str = "") -> str:
@@ -232,7 +233,7 @@ def test_a_level_takes_as_many_iterations_as_the_best_product_of_fields(count: i
 
 
 def test_the_parts_of_a_cut_nest_are_its_rows_each_once() -> None:
-    nest = RowNest(64, 32, 32, (Level(23, 64, 32), Level(3, 4096, 1024), Level(11, 1 << 16, 1 << 14)))
+    nest = RowNest(64, 32, 32, (Loop(23, 64, 32), Loop(3, 4096, 1024), Loop(11, 1 << 16, 1 << 14)))
     parts = cut(nest, replace(limits_of("load"), count=10))
     assert [part.rows for part in parts] == [20 * 3 * 10, 20 * 3, 3 * 3 * 10, 3 * 3]
     assert sorted(row for part in parts for row in rows_of_nest(part)) == sorted(rows_of_nest(nest))
@@ -260,11 +261,11 @@ def test_limits_that_no_field_of_a_copy_has_are_refused() -> None:
 
 
 def test_packed_rows_stay_the_innermost_level() -> None:
-    found = fewest([RowNest(0, 0, 40, (Level(4, 64, 40), Level(3, 512, 160)))], "load", [None], 4, limits_of("load"))
+    found = fewest([RowNest(0, 0, 40, (Loop(4, 64, 40), Loop(3, 512, 160)))], "load", [None], 4, limits_of("load"))
     assert found.issues == 1
     assert all(plan[0].hardware[0].write == 40 for plan in found.plans)
     with pytest.raises(InputError, match="no choice of levels"):
-        fewest([RowNest(0, 0, 40, (Level(4, -64, 40),))], "load", [None], 4, limits_of("load"))
+        fewest([RowNest(0, 0, 40, (Loop(4, -64, 40),))], "load", [None], 4, limits_of("load"))
 
 
 # ---------------------------------------------------------------- moves
@@ -489,8 +490,8 @@ CELLS = (
         ([RowNest(0, 0, 2), RowNest(1, 1, 1)], False),  # element 1 twice
         ([RowNest(1, 0, 2)], False),  # element 0 from where 1 is
         ([RowNest(3, 0, 1), RowNest(1, 1, 1)], False),  # element 0 from padding
-        ([RowNest(0, 0, 1, (Level(2, 4, 1),))], False),  # beyond the source
-        ([RowNest(0, 0, 1, (Level(2, 1, 4),))], False),  # beyond the tile
+        ([RowNest(0, 0, 1, (Loop(2, 4, 1),))], False),  # beyond the source
+        ([RowNest(0, 0, 1, (Loop(2, 1, 4),))], False),  # beyond the tile
     ],
 )
 def test_a_cover_is_right_only_where_every_cell_is(nests: list[RowNest], right: bool) -> None:
