@@ -21,7 +21,7 @@ from dmaverify.lower.programs import program_of_transfer, space_of
 from dmaverify.program.command import Command, Engine
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import unit_bits_of
-from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.prove.move.check import Options
 from dmaverify.prove.move.in_place import lie_apart
 from dmaverify.synth.evidence import artefact, evidence_of
 from dmaverify.synth.legal import Judged, Law
@@ -38,7 +38,7 @@ from dmaverify.synth.streams import stream_for
 from dmaverify.synth.ties import TiedSearch
 from dmaverify.targets.target import Target
 from dmaverify.values import replace
-from dmaverify.verdict import Severity, Status
+from dmaverify.verdict import Severity
 
 WHOLE_RUN = 1 << 30
 """Bytes of a packet where the target states no limit: a run of any length."""
@@ -238,13 +238,11 @@ def _best(
     move: Transfer, target: Target, axes: Mapping[str, int], found: SearchFound, machine: SynthMachine, data: CostData,
     options: Options, simulate: bool, advise: bool, accept: Accept | None,
 ) -> Synthesis:  # fmt: skip
-    """The best member that is proved, or the plan's own program where that is better. Raises NoPlan."""
+    """The best of the members and the plan's own program that is proved. Raises NoPlan."""
     result = first_proved(_proposals(move, target, axes, found, machine, data, options, simulate), options, accept)
     assert result.verdict is not None
     proof = f"proved: {len(result.verdict.obligations)} obligations, {result.verdict.claim or 'all units'}"
     result = replace(result, evidence=(*result.evidence, proof))
-    kept = _or_as_given(result, move, found, options)
-    result = kept if kept is result or accept is None or accept(kept) else result
     if advise:
         from dmaverify.synth.advice import why_not_better
 
@@ -256,54 +254,52 @@ def _proposals(
     move: Transfer, target: Target, axes: Mapping[str, int], found: SearchFound, machine: SynthMachine, data: CostData,
     options: Options, simulate: bool,
 ) -> Iterator[Synthesis]:  # fmt: skip
-    """The members that a search kept, the best by both the closed form and the simulator first."""
+    """The members that a search kept, the best by both the closed form and the simulator first, and the plan's own
+    program before the first that it beats.
+    """
     table, before = contest(found, data, simulate), before_of(move, target, data, simulate)
     both = list(zip(table.ranked, table.plays, strict=True))
+    own = before
     for member, seen in both:
-        yield Synthesis(
+        made = Synthesis(
             with_commands(move, member, machine, target), target, axes, data.profile, member.commands, member.cost,
             member.cycles, found.bound, member.cycles <= found.bound + HAIR,
             (*evidence_of(found, member, seen), *artefact(table, member)), found.floor, before=before, played=seen,
             runners_up=tuple((m.layering.split, m.cycles, play) for m, play in both if m is not member),
             split=member.layering.split, evaluations=found.evaluations, readings=options.readings,
         )  # fmt: skip
+        if own is not None and (given := _as_given(made, move, own, found)) is not None:
+            own = None
+            yield given
+        yield made
 
 
-def _or_as_given(result: Synthesis, move: Transfer, found: SearchFound, options: Options) -> Synthesis:
-    """The plan's own program where it is proved and cheaper than what the budget found, or as cheap and faster in the
-    simulator. One that is cheaper than the bound is none of the space: then nothing is optimal.
+def _as_given(made: Synthesis, move: Transfer, before: Before, found: SearchFound) -> Synthesis | None:
+    """The plan's own program in the place of a member, where it is cheaper, or as cheap and faster in the simulator;
+    None where it is not. One that is cheaper than the bound is none of the space: then nothing is optimal.
     """
-    before = result.before
-    if before is None or before.cycles > result.cycles + HAIR:
-        return result
-    cheaper, outside = before.cycles < result.cycles - HAIR, before.cycles < found.bound - HAIR
-    seen = before.played is not None and result.played is not None
-    if not cheaper and not (seen and expected(before.played) < expected(result.played)):  # type: ignore[arg-type]
-        return result
-    verdict = check_transfer(replace(move, expect=None), axes=result.axes, target=result.target, options=options)
-    if verdict.status is not Status.PROVED:
-        return result
-    kept = replace(move, expect=None, streams=())
+    cheaper, outside = before.cycles < made.cycles - HAIR, before.cycles < found.bound - HAIR
+    as_cheap = before.cycles <= made.cycles + HAIR and before.played is not None and made.played is not None
+    if not cheaper and not (as_cheap and expected(before.played) < expected(made.played)):  # type: ignore[arg-type]
+        return None
     line = "the plan's own program is cheaper than what the budget found, and is kept"
     if outside:
         least = f"{found.bound:,.1f} cycles or more"
         line = f"the plan's own program is none of the space, whose plans take {least}: it is kept"
     elif not cheaper:
         line = "the plan's own program costs no more and the simulator ranks it first: it is kept"
-    own = (result.split, result.cycles, result.played)
     return replace(
-        result,
-        transfer=kept,
+        made,
+        transfer=replace(move, expect=None, streams=()),
         commands=before.program,
         cost=before.cost,
         cycles=before.cycles,
-        verdict=verdict,
-        bound=0.0 if outside else min(result.bound, before.cycles),
+        bound=0.0 if outside else min(made.bound, before.cycles),
         optimal=not outside and before.cycles <= found.bound + HAIR,
-        evidence=(*result.evidence, line),
+        evidence=(*made.evidence, line),
         played=before.played,
         split="as given",
-        runners_up=(own, *result.runners_up),
+        runners_up=((made.split, made.cycles, made.played), *made.runners_up),
     )
 
 
