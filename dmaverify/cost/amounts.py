@@ -76,9 +76,17 @@ def added(parts: list[Amount]) -> Amount:
     return kept[0] if len(kept) == 1 else Add(tuple(kept))
 
 
-def value(amount: Amount, world: World, at: Mapping[str, Lin]) -> float:
-    """The amount at values of its symbols. Raises InputError where one is missing, or sums take too long."""
-    return AmountsAt(world, at).value(amount)
+def symbols_of(amount: Amount, world: World) -> set[str]:
+    """The symbols that an amount depends on."""
+    if isinstance(amount, Of):
+        return world.roots(amount.term)
+    if isinstance(amount, Scaled):
+        return symbols_of(amount.amount, world)
+    if isinstance(amount, Add):
+        return {n for part in amount.parts for n in symbols_of(part, world)}
+    if isinstance(amount, Either):
+        return world.roots(amount.when) | symbols_of(amount.then, world) | symbols_of(amount.other, world)
+    return (world.roots(amount.trip) | symbols_of(amount.body, world)) - {amount.counter}
 
 
 class AmountsAt:

@@ -16,7 +16,6 @@ from math import gcd
 from typing import Any
 
 from dmaverify.cost.amounts import (
-    Add,
     Amount,
     AmountsAt,
     Either,
@@ -26,6 +25,7 @@ from dmaverify.cost.amounts import (
     added,
     condition_text,
     shown,
+    symbols_of,
     sympy_text,
     tree,
 )
@@ -79,7 +79,7 @@ class KernelCost:
         """The symbols that the cost depends on."""
         found: set[str] = set()
         for amount in self.pipes.values():
-            found |= _symbols(amount, self.world)
+            found |= symbols_of(amount, self.world)
         return sorted(found)
 
     def cycles(self, at: Mapping[str, int]) -> float:
@@ -93,18 +93,6 @@ def price(events: Sequence[Event], world: World, figures: CopyFigures) -> Kernel
     pricing = _Pricing(world, figures)
     pipes = pricing.block(events, (), "")
     return KernelCost(world, tuple(pricing.copies), pipes)
-
-
-def _symbols(amount: Amount, world: World) -> set[str]:
-    if isinstance(amount, Of):
-        return world.roots(amount.term)
-    if isinstance(amount, Scaled):
-        return _symbols(amount.amount, world)
-    if isinstance(amount, Add):
-        return {n for part in amount.parts for n in _symbols(part, world)}
-    if isinstance(amount, Either):
-        return world.roots(amount.when) | _symbols(amount.then, world) | _symbols(amount.other, world)
-    return (world.roots(amount.trip) | _symbols(amount.body, world)) - {amount.counter}
 
 
 class _Pricing:
@@ -192,7 +180,7 @@ class _Pricing:
             closed = None
             if isinstance(amount, Of):
                 closed = summed(self.world, amount.term, loop.counter, loop.trip)
-            elif loop.counter not in _names(amount, self.world) and isinstance(amount, LoopSum):
+            elif loop.counter not in symbols_of(amount, self.world) and isinstance(amount, LoopSum):
                 scaled = self._times(loop.trip, amount)
                 if scaled is not None:
                     amount = scaled
@@ -262,10 +250,6 @@ class _Pricing:
         return at(len(levels) - 1, base.const % line)
 
 
-def _names(amount: Amount, world: World) -> set[str]:
-    return _symbols(amount, world)
-
-
 # ------------------------------------------------------------------------------------------ data
 
 
@@ -296,7 +280,7 @@ def as_data(cost: KernelCost, at: Mapping[str, int] | None = None) -> dict[str, 
         for t in c.terms
     ]
     return {
-        "cycles": max((sums.value(amount) for amount in cost.pipes.values()), default=0.0) if known else None,
+        "cycles": max(map(sums.value, cost.pipes.values()), default=0.0) if known else None,
         "profile": "book",
         "pipes": {pipe: at_values(amount) for pipe, amount in cost.pipes.items()},
         "formula": {pipe: shown(amount, world) for pipe, amount in cost.pipes.items()},

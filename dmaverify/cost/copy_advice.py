@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from dmaverify.cost.amounts import Amount, Of, number, shown, value
+from dmaverify.cost.amounts import Amount, AmountsAt, Of, number, shown
 from dmaverify.cost.copies import KernelCost, price
 from dmaverify.cost.copy_figures import CopyFigures
 from dmaverify.language.affine import ONE, ZERO, Lin, World
@@ -132,7 +132,7 @@ def _saves(before: KernelCost, after: KernelCost) -> dict[str, str]:
             if _may_save(sides[0][0], sides[1][0], before.world):
                 out[name] = f"{texts[1]} instead of {texts[0]} {unit}"
             continue
-        totals = [sum(value(a, before.world, {}) for a in counts) for counts, _ in sides]
+        totals = [sum(AmountsAt(before.world, {}).value(a) for a in counts) for counts, _ in sides]
         gone = totals[0] - totals[1]
         if gone < 0:
             return {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isqrt, prod
 
+from dmaverify.language.numbers import largest_divisor
 from dmaverify.program.command import Loop
 from dmaverify.synth.nests import RowNest
 from dmaverify.values import dataclass, replace
@@ -72,8 +73,7 @@ def divided(nest: RowNest, limits: CopyLimits) -> RowNest:
     """A level of more iterations than a field holds, as two."""
     levels: list[Loop] = []
     for level in nest.levels:
-        low = [d for d in range(1, isqrt(level.count) + 1) if level.count % d == 0]
-        own = max(d for one in low for d in (one, level.count // one) if d <= limits.count)
+        own = largest_divisor(level.count, limits.count)
         levels.append(replace(level, count=own))
         if own != level.count:
             levels.append(Loop(level.count // own, level.read * own, level.write * own))

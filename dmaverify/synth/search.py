@@ -6,7 +6,8 @@ Law: deterministic for the same arguments (a limit in seconds excepted, which sa
 every member of the space: the least floor among what was neither priced in all orders nor pruned, nor made, for there
 were too many (covers of more than `MOST_BOXES` boxes, choices of more than `MOST_PACKETS` packets). A price is the
 closed form, but never less than a floor that holds for it (the closed form leaves out what it cannot count).
-`complete` tells whether every member was priced or pruned by a floor that is at least the winner's price.
+`complete` tells whether every member was priced or pruned by a floor that is at least the price of the winner. What is
+priced beyond it, for plans as cheap, changes none of this.
 
 Source: docs/design.md; the search follows best-first branch and bound with admissible floors.
 """
@@ -30,8 +31,9 @@ from dmaverify.synth.bound import (
     windows_floor,
 )
 from dmaverify.synth.legal import Law
-from dmaverify.synth.members import Choice, Option, SearchFound, SearchLimits
-from dmaverify.synth.priced_orders import OrderSearch
+from dmaverify.synth.members import TIE_EVALUATIONS, Choice, Option, SearchFound, SearchLimits
+from dmaverify.synth.orders import fits, neighbours, preferred
+from dmaverify.synth.priced_orders import HAIR, OrderSearch
 from dmaverify.synth.regions import MOST_BOXES, Covers
 from dmaverify.synth.shares import Layering, Profiles, crowded, home, lanes_of, layerings, profiles_of
 from dmaverify.synth.space import Nested, SynthMachine, Work, command, nested
@@ -111,12 +113,9 @@ class Search(OrderSearch):
             found.ended = "the time ended" if found.late else "the budget ended"
             found.ended = f"{self.barren:,} choices were not legal" if gave_up else found.ended
         if found.winners and self.limits.ties:
-            self.more(options)
+            self._tied(options)
         found.evaluations += self.shapes.asked
         return found
-
-    def more(self, options: Sequence[Option]) -> None:
-        """What is priced besides, once the winner stands: nothing."""
 
     def _left(self, options: Sequence[Option], waiting: Sequence[Choice]) -> float:
         """The least that something not gone through may still cost."""
@@ -355,3 +354,38 @@ class Search(OrderSearch):
             for run in (work.box.chain[0],)
         )
         return max(most, self.startup + int(parts * rate) - each) / TICKS
+
+    # ------------------------------------------------------------ ties
+
+    def _tied(self, options: Sequence[Option]) -> None:
+        """More members as cheap as the winner, for the simulator to tell apart: other orders, other shares."""
+        best, end = self.found.winners[0].cycles + HAIR, self.found.evaluations + self.limits.ties
+        for mine, choice in islice(self._as_cheap(options, best), 1 + self.limits.ties // 8):
+            for order in preferred(choice.items, self.machine, self.limits.prefix):
+                if self.found.evaluations >= end or (self.limits.seconds is not None and self._over()):
+                    return
+                self._price(choice, order)
+            if mine and self.limits.ties > TIE_EVALUATIONS:
+                self._around(choice, end)
+
+    def _around(self, choice: Choice, end: int) -> None:
+        """Orders of the winner's share with one loop moved."""
+        for order in list(neighbours(self.found.winners[0].order)):
+            if self.found.evaluations >= end or (self.limits.seconds is not None and self._over()):
+                return
+            if fits(order, self.limits.prefix):
+                self._price(choice, order)
+
+    def _as_cheap(self, options: Sequence[Option], best: float) -> Iterator[tuple[bool, Choice]]:
+        """Shares whose floors are no higher than the winner, a few of each option, and whether it is the winner's."""
+        winner = self.found.winners[0]
+        for option in sorted(options, key=lambda o: o.least):
+            if option.floor is None or option.least > best:
+                continue
+            for layering, sizes in islice(self._shares(option), 1 + self.limits.ties // 8):
+                items = self._nested(layering, sizes)
+                if not self._legal(items):
+                    continue
+                mine = layering is winner.layering and tuple(i.packet for i in items) == winner.packets
+                if mine or self._part_floor(items) <= best:
+                    yield mine, Choice(option, layering, items, option.least)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from dmaverify.language.numbers import largest_divisor
 from dmaverify.lower.derive import Fragment, command_of
 from dmaverify.program.command import Command, Engine, Port, Sequencer
 from dmaverify.program.space import Space, port_at, unit_bits_of
@@ -97,8 +98,8 @@ def _within(atom: Atom, iterations: int) -> list[Atom]:
     """The loop, cut so that no part has more turns than a sequencer counts."""
     if atom.count <= iterations:
         return [atom]
-    low = next((n for n in range(iterations, 1, -1) if atom.count % n == 0), 0)
-    if not low:
+    low = largest_divisor(atom.count, iterations)
+    if low == 1:
         return [atom]
     high, inner = atom.cut(low)
     return [*_within(high, iterations), inner]

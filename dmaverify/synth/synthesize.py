@@ -35,7 +35,6 @@ from dmaverify.synth.result import Before, Synthesis
 from dmaverify.synth.search import Search
 from dmaverify.synth.space import SynthMachine
 from dmaverify.synth.streams import stream_for
-from dmaverify.synth.ties import TiedSearch
 from dmaverify.targets.target import Target
 from dmaverify.values import replace
 from dmaverify.verdict import Severity
@@ -189,11 +188,11 @@ def _search(
     """
     tried = covers_of(move, law.target, machine)
     tried = tried.from_the_end if falling else tried
-    found = TiedSearch(tried, machine, data, law, limits).run()
+    found = Search(tried, machine, data, law, limits).run()
     softer = any(finding.severity is not Severity.ERROR for finding in law.refused.values())
     if not found.winners and softer and not strict:
         law.lenient = True
-        found = TiedSearch(tried, machine, data, law, limits).run()
+        found = Search(tried, machine, data, law, limits).run()
     if found.winners:
         return found
     lost = [label for label in limits.prefix if label.replace(" ", "") not in found.loops]

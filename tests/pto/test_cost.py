@@ -13,7 +13,7 @@ from lab.draws import counted
 from lab.kernel_text import DrawnKernel
 from lab.kernels import kernel_of
 
-from dmaverify.cost.amounts import Add, Of, Scaled, added, value
+from dmaverify.cost.amounts import Add, AmountsAt, Of, Scaled, added
 from dmaverify.errors import InputError, Source
 from dmaverify.jobs.kernel_prices import cost_text, kernel_cost, priced, values_of
 from dmaverify.language.affine import Lin, World
@@ -345,7 +345,8 @@ def test_as_many_parts_alike_are_one_so_many_times() -> None:
     many = added([one] * 100 + [other])
     assert isinstance(many, Add)
     assert many.parts == (Scaled(one, 100), other)
-    assert value(many, world, {"n": Lin(2)}) == value(Add((one,) * 100 + (other,)), world, {"n": Lin(2)}) == 203
+    at = AmountsAt(world, {"n": Lin(2)})
+    assert at.value(many) == at.value(Add((one,) * 100 + (other,))) == 203
 
 
 @pytest.mark.parametrize(("notes", "supposed"), [("", True), ("// dmaverify: assume %n in 0..64\n", False)])
