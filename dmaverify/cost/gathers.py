@@ -20,6 +20,7 @@ from dmaverify.cost.constants import CostData, stated
 from dmaverify.cost.model import Cost, composed, engine_of, issue_ticks
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command, Engine, Loop
+from dmaverify.program.even_runs import EvenRun, joined
 from dmaverify.values import dataclass, replace
 
 NO_DATA = (
@@ -79,26 +80,9 @@ def _all_rows(command: Command, moves: RowMoves, window_bytes: int) -> Iterator[
     read, write = command.read.base, command.write.base
     read -= read % window if moves.reads is None and command.read.tier == "hbm" else 0
     write -= write % window if moves.writes is None and command.write.tier == "hbm" else 0
-    for at, count, step in _runs(list(zip(reads, writes, strict=True))):
-        loops = (Loop(count, *step, "row"), *command.loops) if count > 1 else command.loops
-        yield replace(command.moved_to(read + at[0], write + at[1]), loops=loops)
-
-
-Place = tuple[int, int]
-
-
-def _runs(places: Sequence[Place]) -> list[tuple[Place, int, Place]]:
-    """Places in order as runs of equal steps: first, how many, step."""
-    out: list[tuple[Place, int, Place]] = []
-    for place in places:
-        if out:
-            first, count, step = out[-1]
-            gap = tuple(here - start - (count - 1) * far for here, start, far in zip(place, first, step, strict=True))
-            if count == 1 or gap == step:
-                out[-1] = (first, count + 1, (gap[0], gap[1]))
-                continue
-        out.append((place, 1, (0, 0)))
-    return out
+    for run in joined([EvenRun(place) for place in zip(reads, writes, strict=True)]):
+        rows = tuple(Loop(count, further, onward, "row") for count, (further, onward) in run.levels)
+        yield replace(command.moved_to(read + run.at[0], write + run.at[1]), loops=(*rows, *command.loops))
 
 
 def _loose(side: SideCost, unknown: bool) -> SideCost:

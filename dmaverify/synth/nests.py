@@ -7,12 +7,12 @@ levels that continue each other on both sides are one, so none can be saved by j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from dmaverify.program.command import Loop
-from dmaverify.values import dataclass, replace
+from dmaverify.program.even_runs import EvenRun, gathered
+from dmaverify.values import dataclass
 
 MOST_ROWS = 1 << 18
 
@@ -48,13 +48,12 @@ def _runs(writes: Any, reads: Any, item: int) -> list[RowNest] | None:
     starts, ends = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(writes)]])
     if len(starts) > MOST_ROWS:
         return None
-    nests = [RowNest(int(reads[a]), int(writes[a]), int(b - a) * item) for a, b in zip(starts, ends, strict=True)]
-    while len(nests) > 1:
-        grouped = _grouped(nests)
-        if len(grouped) == len(nests):
-            return nests
-        nests = grouped
-    return nests
+    both = zip(starts.tolist(), ends.tolist(), strict=True)
+    runs = [EvenRun((int(reads[a]), int(writes[a])), of=(b - a) * item) for a, b in both]
+    return [
+        RowNest(one.at[0], one.at[1], one.of, tuple(Loop(n, read, write) for n, (read, write) in one.levels))
+        for one in gathered(runs)
+    ]
 
 
 def _whole(writes: Any, reads: Any, item: int) -> RowNest | None:
@@ -79,33 +78,3 @@ def _run(writes: Any, reads: Any, dw: int, dr: int) -> int:
 
     breaks = np.flatnonzero((np.diff(writes) != dw) | (np.diff(reads) != dr)) + 1
     return int(np.gcd.reduce(np.append(breaks, len(writes))))
-
-
-def _grouped(nests: Sequence[RowNest]) -> list[RowNest]:
-    """Neighbours of one shape at one distance as one nest with a level more."""
-    out: list[RowNest] = []
-    at = 0
-    while at < len(nests):
-        first, end = nests[at], at + 1
-        if end < len(nests) and _shape(nests[end]) == _shape(first):
-            step = _distance(first, nests[end])
-            while (
-                end < len(nests)
-                and _shape(nests[end]) == _shape(first)
-                and (_distance(nests[end - 1], nests[end]) == step)
-            ):
-                end += 1
-        if end - at > 1:
-            level = Loop(end - at, *_distance(first, nests[at + 1]))
-            first = replace(first, levels=(*first.levels, level))
-        out.append(first)
-        at = end
-    return out
-
-
-def _shape(nest: RowNest) -> tuple[int, tuple[Loop, ...]]:
-    return nest.row, nest.levels
-
-
-def _distance(one: RowNest, other: RowNest) -> tuple[int, int]:
-    return other.read - one.read, other.write - one.write

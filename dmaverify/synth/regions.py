@@ -20,6 +20,7 @@ from math import prod
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import Digit
 from dmaverify.lower.programs import space_of
+from dmaverify.program.even_runs import EvenRun, gathered
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of
 from dmaverify.synth.atoms import Atom, joined, run_on
@@ -337,50 +338,15 @@ def _by_points(axis: str, source: Layout, dest: Layout, size: int) -> tuple[_Box
                 "a destination holds at most what its source holds",
             )
         points.append((pair[0], pair[1], value))
-    parts = _gathered([_AtomRun(r, w, value, ()) for r, w, value in points], axis, size)
+    parts = []
+    for run in gathered([EvenRun(point) for point in points]):
+        levels = reversed(run.levels)
+        atoms = tuple(Atom(axis, weight, n, read, write, size) for n, (read, write, weight) in levels)
+        parts.append(_BoxPart(run.at[0], run.at[1], atoms))
     if len(parts) > MOST_BOXES:
         raise NoPlan(
             "core/well-formed",
             f"axis {axis} has no common refinement and falls into {len(parts)} pieces",
             "cut the axis alike on both sides",
         )
-    return parts
-
-
-@dataclass(frozen=True, slots=True)
-class _AtomRun:
-    read: int
-    write: int
-    value: int
-    shape: tuple[tuple[int, int, int, int], ...]  # (count, read, write, weight), outer to inner
-
-
-def _gathered(runs: list[_AtomRun], axis: str, size: int) -> tuple[_BoxPart, ...]:
-    """Equal runs at even distances become one, until nothing joins."""
-    while True:
-        out: list[_AtomRun] = []
-        index = 0
-        while index < len(runs):
-            first, length = runs[index], 1
-            if index + 1 < len(runs):
-                step = _distance(first, runs[index + 1])
-                while (
-                    index + length < len(runs)
-                    and _distance(runs[index + length - 1], runs[index + length]) == step is not None
-                ):
-                    length += 1
-                if step is not None and length > 1:
-                    first = replace(first, shape=((length, *step), *first.shape))
-            out.append(first)
-            index += length
-        if len(out) == len(runs):
-            break
-        runs = out
-    return tuple(
-        _BoxPart(run.read, run.write, tuple(Atom(axis, weight, n, r, w, size) for n, r, w, weight in run.shape))
-        for run in out
-    )
-
-
-def _distance(a: _AtomRun, b: _AtomRun) -> tuple[int, int, int] | None:
-    return (b.read - a.read, b.write - a.write, b.value - a.value) if a.shape == b.shape else None
+    return tuple(parts)
