@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -124,14 +125,8 @@ def _plain(item: PlanTransfer) -> bool:
 
 def _times(plan: Plan, name: str) -> int:
     """How often the programs of the plan run a move: once where none names it."""
-    runs = []
-    for program in plan.programs:
-        for step in program.steps:
-            if step.transfer is not None and step.transfer.name == name:
-                count = 1
-                for _, turns in step.loops:
-                    count *= turns
-                runs.append(count)
+    steps = [step for program in plan.programs for step in program.steps]
+    runs = [prod(turns for _, turns in one.loops) for one in steps if one.transfer and one.transfer.name == name]
     return max(1, sum(runs))
 
 

@@ -82,7 +82,7 @@ def _all_channels(name: str, sides: Sequence[SideCost], data: CostData) -> bool:
 def _sentence(name: str, why: str, sides: Sequence[SideCost], data: CostData) -> tuple[str, tuple[int, ...]]:
     if name in ("channels", "bank groups"):
         hbm = [side for side in sides if side.hbm is not None]
-        stuck = _stuck(hbm, data)
+        stuck = stuck_bits(hbm, data)
         if stuck:
             said = ", ".join(str(bit) for bit in stuck)
             plural = "s" if len(stuck) > 1 else ""
@@ -91,7 +91,7 @@ def _sentence(name: str, why: str, sides: Sequence[SideCost], data: CostData) ->
     return f"{why}, in any order", ()
 
 
-def _stuck(sides: Sequence[SideCost], data: CostData) -> tuple[int, ...]:
+def stuck_bits(sides: Sequence[SideCost], data: CostData) -> tuple[int, ...]:
     """Bits of the channel number's own (lowest) address bits that no request toggles."""
     lowest = {(mask & -mask).bit_length() - 1 for mask in data.hbm.channel_masks}
     return tuple(sorted(lowest - toggled_by([side.nest for side in sides])))

@@ -26,14 +26,17 @@ from cost_programs import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dmaverify.cost.constants import cost_data
 from dmaverify.cost.explain import explain
 from dmaverify.cost.formula import formula
-from dmaverify.cost.inside import toggled
+from dmaverify.cost.inside import toggled, toggled_by
 from dmaverify.cost.model import cost
 from dmaverify.cost.nest import PacketNest
+from dmaverify.cost.sides import pairs_of
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command
 from dmaverify.report.cost import explanation_lines
+from dmaverify.synth.advice import stuck_bits
 
 
 def test_example_5_names_bit_8_and_says_that_no_order_can_help() -> None:
@@ -142,7 +145,18 @@ def test_the_bits_that_loops_change_are_those_that_differ_between_two_bytes(
     for place in places:
         differ |= place ^ places[0]
     expected = {bit for bit in range(differ.bit_length()) if differ >> bit & 1}
-    assert toggled(PacketNest(base, tuple(loops), size)) == expected
+    one = PacketNest(base, tuple(loops), size)
+    assert toggled(one) == toggled_by([one]) == expected
+
+
+@pytest.mark.parametrize(("bases", "bits"), [((0,), (12,)), ((0, 1 << 12), ()), ((0, 1 << 9), (12,))])
+def test_a_bit_that_carries_or_commands_toggle_is_not_said_to_be_stuck(
+    bases: tuple[int, ...], bits: tuple[int, ...]
+) -> None:
+    """Four rows 768 bytes apart begin at 0, 768, 1,536 and 2,304: the last one alone has bit 11."""
+    data = cost_data("book")
+    rows = [command(hbm(base), dm(), [(4, 768, SLICE)], 256) for base in bases]
+    assert stuck_bits([read for read, _ in pairs_of(rows, data)], data) == bits
 
 
 def test_rows_that_run_over_a_window_change_the_bit_of_the_stack() -> None:
