@@ -245,13 +245,16 @@ def _costed(change: TransferChange) -> TransferChange:
 
 
 def _cycles(one: JudgedTransfer) -> float:
-    from dmaverify.synth.synthesize import synthesize
+    from dmaverify.jobs.synthesis import SynthSettings, synthesize_move
 
     item = next((t for t in one.plan.transfers if t.name == one.verdict.name), None) if one.plan is not None else None
     if item is None:
         return 0.0
     try:
-        found = synthesize(item.transfer, one.plan.targets[item.transfer.target], axes=one.plan.axes, advise=False)
+        chosen = SynthSettings(simulate=False, routes=False)
+        found = synthesize_move(
+            item.transfer, one.plan.targets[item.transfer.target], one.plan.axes, chosen, advise=False
+        )
     except InputError:
         return 0.0
     return found.cycles if found.found else 0.0

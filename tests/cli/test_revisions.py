@@ -85,6 +85,27 @@ def test_a_move_that_changed_is_priced_on_both_sides(repository, capsys):
     assert "cycles" in out
 
 
+def test_a_move_of_a_machine_with_a_search_of_its_own_is_priced_on_both_sides(repository, capsys):
+    text = """schema = 1
+target = "idma"
+[axes]
+A = 4
+B = 64
+[transfer.t]
+dtype = "i8"
+source = { tier = "mem", base = 0, element = "A, B" }
+dest = { tier = "mem", base = 65536, element = "A, B # 5000" }
+stream = { time = "A", packet = "B" }
+"""
+    Path("p.toml").write_text(text, encoding="utf-8")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "plan")
+    Path("p.toml").write_text(text.replace("B = 64", "B = 4096"), encoding="utf-8")
+    code, out = run(capsys, "diff", "HEAD")
+    assert code == 0
+    assert out.count("dearer") == 2  # the line and the count
+
+
 def test_check_since_judges_what_changed_alone(repository, capsys):
     code, out = run(capsys, "check", "k.rs", "--since", "first", "--format", "json", "--no-cache")
     assert code == 1
