@@ -171,10 +171,10 @@ def origins_of(done: RanKernel) -> dict[str, list[tuple[int, int, str]]]:
         marks[name] = (number << 48) + np.arange(len(marks[name]))
     written = {name: np.zeros(len(held), bool) for name, held in marks.items()}
     for event in done.run.events:
-        for place, at in event.writes.items():
-            inside = at[done.run.memory[place].has(at)]
-            written[place][inside] = True
-            marks[place][inside] = COMPUTED if event.copy is None else FILLED
+        for one in (touch for touch in event.touched if touch.writes):
+            inside = one.maybe[done.run.memory[one.tier].has(one.maybe)]
+            written[one.tier][inside] = True
+            marks[one.tier][inside] = COMPUTED if event.copy is None else FILLED
         if event.copy is not None:
             ((source, _), (dest, _)), reads, data = event.copy.ends, event.copy.reads, event.copy.data
             ok = done.run.memory[source].has(reads) & done.run.memory[dest].has(data)
@@ -269,21 +269,21 @@ def slots_of_run(done: RanKernel) -> tuple[Slot, ...]:
     for number, event in enumerate(done.run.events):
         known = members(done.run.order.known[number], number)
         latest = of[int(np.where(known, ends[:number], -1).argmax())] if known.any() else None
-        behind = [slot for slot in (latest, last.get(event.pipe)) if slot is not None]
+        behind = [slot for slot in (latest, last.get(event.lane)) if slot is not None]
         waits = max(behind, key=lambda slot: slot.end, default=None)
         start, copy = (waits.end if waits else 0.0), event.copy
         named = f"{number + 1}: copy {copy.number}, line {copy.line}" if copy else f"{number + 1}: access"
         cycles = _cycles(copy, figures) if copy else 0.0
         about: dict[str, Any] = {"moves": iterations_of(copy)[:SHOWN]} if copy else {"no price": "no figure is public"}
-        slot = Slot(named, event.pipe, start, start + cycles, about, waits.step if waits else None)
+        slot = Slot(named, event.lane, start, start + cycles, about, waits.step if waits else None)
         of.append(slot)
         ends[number] = slot.end
-        last[event.pipe] = slot
+        last[event.lane] = slot
         slots.append(slot)
         rounds = iterations_of(copy) if copy else []
         for at, said in enumerate(rounds if len(rounds) > 1 else ()):
             each = cycles / len(rounds)
-            slots.append(Slot(said, event.pipe, start + at * each, start + (at + 1) * each, {"share": "equal parts"}))
+            slots.append(Slot(said, event.lane, start + at * each, start + (at + 1) * each, {"share": "equal parts"}))
     return tuple(slots)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dmaverify.execute.hazards import Touched
 from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute import KernelMachine
@@ -176,7 +177,7 @@ class ContentRun(KernelMachine):
         places = [stmt.pointer.name, *(o.name for o, _ in stmt.offsets)]
         places += [] if stmt.stride is None else [stmt.stride.name]
         if stmt.way == "w":
-            self._stored(stmt, places, event.writes)
+            self._stored(stmt, places, event.touched[0])
             return
         if stmt.form == "scalar" or not stmt.results:
             for result in stmt.results:  # no number is known of it
@@ -199,9 +200,9 @@ class ContentRun(KernelMachine):
             term = self.terms.term((said, index, load.source.shape), [*given, memory[load.source]])
             self.holds[result] = self.terms.parts(term, register_bytes())
 
-    def _stored(self, stmt: ops.AccessOp, places: Sequence[str], writes: Mapping[str, np.ndarray]) -> None:
-        ((place, at),) = writes.items()
-        memory, kind = self._memory(place), stmt.dist.split("_")[0]
+    def _stored(self, stmt: ops.AccessOp, places: Sequence[str], written: Touched) -> None:
+        at = written.maybe
+        memory, kind = self._memory(written.tier), stmt.dist.split("_")[0]
         known = len(stmt.values) == 1 and self.registers_of.known(stmt.masks)
         if stmt.form == "vector" and known and kind in ("", "NORM"):
             made = self._register(stmt.values[0])[np.flatnonzero(self.registers_of.on(stmt.mask))]
@@ -231,7 +232,7 @@ class ContentRun(KernelMachine):
                 raise Beyond("a copy that adds in parts of elements")
             self._adds(event.atomic, memory, copy.data[ok], moved, item)
             return
-        around = event.writes[dest]
+        around = event.touched[1].maybe
         around = around[into.has(around) & ~np.isin(around, copy.data)]
         memory[around] = self.terms.fresh() if pad is None else CONSTANT + into.bytes_[around].astype(np.int64)
         memory[copy.data[ok]] = moved

@@ -21,7 +21,7 @@ from dmaverify.machines.pto.execute_cells import CellTile
 from dmaverify.machines.pto.execute_tiles import TileRun
 from dmaverify.machines.pto.execute_vector import CLEAN, DOUBT, GARBAGE
 from dmaverify.machines.pto.limits import register_bytes
-from dmaverify.machines.pto.running import ADDED, DOUBTED, UNKNOWN, WRITTEN, RunCopy, RunEvent
+from dmaverify.machines.pto.running import ADDED, DOUBTED, UNKNOWN, WRITTEN, RunCopy
 
 _FIELD = {
     "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
@@ -206,7 +206,7 @@ class RunCopies(TileRun):
         if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":
             pipe = "V"
         atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
-        self._happened(RunEvent(pipe, {source: distinct(reads)}, {dest: distinct(written)}, atomic, copy))
+        self._happened(pipe, [(source, False, distinct(reads)), (dest, True, distinct(written))], atomic, copy)
 
     def _access(self, stmt: ops.AccessOp) -> None:
         place, at, item = self._pointer(stmt.pointer)
@@ -219,7 +219,6 @@ class RunCopies(TileRun):
             raise Beyond(f"elements of {width} bytes in a register")
         self.values |= dict.fromkeys(stmt.results, 0)
         pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
-        empty = np.zeros(0, np.int64)
         if stmt.way == "r":
             foul = None
             if place == "ub":
@@ -227,7 +226,7 @@ class RunCopies(TileRun):
                 foul = np.select([state == WRITTEN, state == DOUBTED], [CLEAN, DOUBT], GARBAGE).astype(np.int8)
             touched = self.registers_of.load(stmt, at, item, stride, len(self.events), place, foul)
             self._bounds(place, touched, 0)
-            self._happened(RunEvent(pipe, {place: empty if stmt.results else touched}, {}))
+            self._happened(pipe, [] if stmt.results else [(place, False, touched)])
             return
         if stmt.dist.startswith(("1PT", "ONEPT")) and not self.registers_of.on(stmt.mask).any():
             raise Beyond("whether a store of one element writes it under a mask of no lanes")
@@ -237,4 +236,4 @@ class RunCopies(TileRun):
         there = memory.has(touched)
         inside = touched[there]
         memory.state[inside] = np.array([WRITTEN, DOUBTED, UNKNOWN], np.int8)[foul[there]]
-        self._happened(RunEvent(pipe, {}, {place: inside}))
+        self._happened(pipe, [(place, True, inside)])

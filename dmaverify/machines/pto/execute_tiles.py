@@ -22,7 +22,7 @@ from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_cells import PRODUCTS, CellTile, ElementView, bit_cells, reshaped, told
 from dmaverify.machines.pto.execute_order import RunOrder
-from dmaverify.machines.pto.running import UNKNOWN, WRITTEN, Memory, Over, RunEvent
+from dmaverify.machines.pto.running import UNKNOWN, WRITTEN, Memory, Over
 from dmaverify.machines.pto.tiles import (
     AllocTile,
     HandedTile,
@@ -151,7 +151,7 @@ class TileRun(RunOrder):
             cells = self._cells(tile, 0, 0, tile.rows, tile.cols)
             if not self._clean(tile, cells).all():
                 self._finds("definite")
-            self._happened(RunEvent("FIX" if "to_aiv" in stmt.name else "MTE3", {tile.place: distinct(cells)}, {}))
+            self._happened("FIX" if "to_aiv" in stmt.name else "MTE3", [(tile.place, False, distinct(cells))])
         elif waiting := self.popped.get(stmt.name[-3:]):
             tile = waiting.pop(0)
             self._write(tile, self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols), False)
@@ -169,8 +169,7 @@ class TileRun(RunOrder):
             self._write(tile, cells)
         elif not self._clean(tile, cells).all():
             self._finds("computed")
-        sides: list[dict[str, np.ndarray]] = [{tile.place: distinct(cells)}, {}]
-        self._happened(RunEvent("S", sides[int(writes)], sides[int(not writes)]))
+        self._happened("S", [(tile.place, writes, distinct(cells))])
 
     def _part_of(self, tile: CellTile, stmt: TilePart) -> CellTile:
         """Cells of the same owner, in rows as far apart as those of the tile."""
@@ -283,7 +282,7 @@ class TileRun(RunOrder):
         cells = self._cells(tile, 0, 0, tile.rows, tile.cols)
         if loads:
             self._write(tile, cells)
-            self._happened(RunEvent("MTE2", {view.place: distinct(there)}, {tile.place: distinct(cells)}))
+            self._happened("MTE2", [(view.place, False, distinct(there)), (tile.place, True, distinct(cells))])
             return
         if len(distinct(there)) != len(there):
             self._finds("rows")
@@ -291,7 +290,7 @@ class TileRun(RunOrder):
             self._finds("definite")
         pipe = "FIX" if tile.kind.loc == "acc" else "MTE3"
         atomic = ("add", tile.kind.dtype, view.item) if adds else ("", "", 0)
-        self._happened(RunEvent(pipe, {tile.place: distinct(cells)}, {view.place: distinct(there)}, atomic))
+        self._happened(pipe, [(tile.place, False, distinct(cells)), (view.place, True, distinct(there))], atomic)
 
     def _matched(self, view: ElementView, tile: CellTile, *, loads: bool) -> np.ndarray:
         """The address of the element of each valid cell, in their order."""
@@ -313,27 +312,25 @@ class TileRun(RunOrder):
         """Cells that it reads, whether each was written, and cells that it writes."""
         told(stmt.name, work, tiles, out, len(stmt.scalars))
         named = self._window(stmt, work)
-        reads: dict[str, list[np.ndarray]] = {}
-        writes: dict[str, list[np.ndarray]] = {}
+        touched: list[tuple[str, bool, np.ndarray]] = []
         clean = True
         for tile, cells in self._inputs(work, tiles, out, named):
             if cells is None:
                 room = self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols)
                 self._write(tile, room, False)
-                writes.setdefault(tile.place, []).append(room.ravel())
+                touched.append((tile.place, True, distinct(room)))
                 continue
             clean = clean and bool(self._clean(tile, cells).all())
-            reads.setdefault(tile.place, []).append(cells.ravel())
+            touched.append((tile.place, False, distinct(cells)))
         if not clean:
             self._finds("computed")
         cells, sure = self._written(stmt.name, work.writes, tiles, out, named)
         self._write(out, cells, clean & sure)
-        writes.setdefault(out.place, []).append(cells.ravel())
+        touched.append((out.place, True, distinct(cells)))
         loc = tiles[0].kind.loc if tiles else out.kind.loc
         into = "MTE3" if stmt.name == "pto.tinsert" and out.kind.loc == "mat" else "V"
         pipe = "M" if stmt.name.startswith(PRODUCTS) else {"acc": "FIX", "mat": "MTE1"}.get(loc, into)
-        both = [{place: distinct(np.concatenate(at)) for place, at in side.items()} for side in (reads, writes)]
-        self._happened(RunEvent(pipe, both[0], both[1]))
+        self._happened(pipe, touched)
 
     def _window(self, stmt: TileOp, work: TileWork) -> list[int]:
         """The row and column from which a window begins, where the operation has one."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dmaverify.execute.hazards import RunPiece
 from dmaverify.execute.order import LaneOrder
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.machines.pto import ops
@@ -68,12 +69,9 @@ class RunCopy:
 
 
 @dataclass
-class RunEvent:
-    """One access in the order of issue: its pipe and the bytes it reads and writes, by memory; the copy that it is."""
+class RunEvent(RunPiece):
+    """One access in the order of issue, whose lane is its pipe; the copy that it is."""
 
-    pipe: str
-    reads: dict[str, np.ndarray]
-    writes: dict[str, np.ndarray]
     atomic: tuple[str, str, int] = ("", "", 0)
     copy: RunCopy | None = None
     line: int = 0
@@ -138,8 +136,7 @@ class Running:
         self.atomic = ("", "")
         self.copy_number: dict[int, int] = {}
         self.events, self.order = self.run.events, self.run.order
-        self.flags: dict[tuple[str, str, int], int] = {}
-        self.released: dict[int, int] = {}
+        self.flags: set[tuple[str, str, int]] = set()  # that are set
         self.holding: dict[int, set[str]] = {}
 
     def _int(self, operand: ops.Operand) -> int:
