@@ -48,8 +48,8 @@ def test_bytes_are_those_of_where_they_are_said_to_come_from(kernels: list[str])
                 source, _, at = said.partition(" ")
                 if source in done.tensors:
                     low = int(at.split("..")[0].replace(",", ""))
-                    there = done.run.memory[source].bytes_[low : low + last - first + 1]
-                    assert (done.run.memory[name].bytes_[first : last + 1] == there).all()
+                    there = done.run.memory[source].held[low : low + last - first + 1]
+                    assert (done.run.memory[name].held[first : last + 1] == there).all()
                     sources += 1
     assert sources > 8
 

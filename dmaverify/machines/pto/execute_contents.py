@@ -26,7 +26,7 @@ from dmaverify.machines.pto.execute_cells import CellTile, ElementView
 from dmaverify.machines.pto.execute_terms import CONSTANT, PART, Terms, tensor_bytes
 from dmaverify.machines.pto.execute_vector import LANEWISE, RegisterBytes
 from dmaverify.machines.pto.limits import register_bytes
-from dmaverify.machines.pto.running import UNKNOWN, KernelRun, Over, RunCopy
+from dmaverify.machines.pto.running import NEVER, KernelRun, Memory, Over
 from dmaverify.machines.pto.tiles import AllocTile, HandedTile, TileElement, TileOp, TileWork
 from dmaverify.values import dataclass, field
 
@@ -58,10 +58,8 @@ class _HeldRegisters(RegisterBytes):
 class ContentRun(KernelMachine):
     """A run that follows contents; `terms` are shared with the runs that it is held against."""
 
-    def follow(
-        self, terms: Terms, tensors: Sequence[str], any_value: Collection[str] = ()
-    ) -> tuple[KernelRun, dict[str, np.ndarray]]:
-        """Runs; what the tensors hold then, in the order in which they are named. An argument of `any_value` is a term
+    def follow(self, terms: Terms, tensors: Sequence[str], any_value: Collection[str] = ()) -> KernelRun:
+        """Runs, with what the tensors hold in the order in which they are named. An argument of `any_value` is a term
         as other contents are, and no number. Raises Beyond.
         """
         for name in any_value:
@@ -69,7 +67,9 @@ class ContentRun(KernelMachine):
         self.terms = terms
         self.registers_of = held = _HeldRegisters()
         self.holds = held.holds
-        self.ids = {name: tensor_bytes(i, len(self.run.memory[name].state)) for i, name in enumerate(tensors)}
+        for name, memory in self.run.memory.items():
+            size = len(memory.state)
+            memory.held = tensor_bytes(tensors.index(name), size) if name in tensors else self._room(size).held
         texts = self.function.texts
         known = {said[0] for _, said in texts.values()}
         for name, _ in self.function.passed:
@@ -78,13 +78,25 @@ class ContentRun(KernelMachine):
         self.texts = {number: said for number, (_, said) in texts.items()}
         run = self.go()
         terms.followed += len(self.events)
-        return run, {name: self.ids[name] for name in tensors}
+        return run
 
-    def _memory(self, place: str) -> np.ndarray:
-        size = len(self.run.memory[place].state)
-        if len(self.ids.get(place, ())) != size:
-            self.ids[place] = np.full(size, self.terms.fresh())
-        return self.ids[place]
+    # ------------------------------------------------------------ what bytes hold: the number of a term each
+
+    def _room(self, size: int) -> Memory:
+        return Memory(np.full(size, self.terms.fresh()), np.full(size, NEVER, np.int8))
+
+    def _constant(self, values: np.ndarray) -> np.ndarray:
+        return CONSTANT + values.astype(np.int64)
+
+    def _lost(self, held: np.ndarray) -> np.ndarray:
+        return np.full(len(held), self.terms.fresh())
+
+    def _added(self, atomic: tuple[Any, ...], into: Memory, at: np.ndarray, given: np.ndarray, item: int) -> None:
+        self._goes_on()
+        if not atomic[-1]:
+            raise Beyond("a copy that adds in parts of elements")
+        for where, new in zip(at.reshape(-1, item), given.reshape(-1, item), strict=True):
+            into.held[where] = self.terms.added(atomic, into.held[where], new)
 
     # ------------------------------------------------------------ statements
 
@@ -187,7 +199,7 @@ class ContentRun(KernelMachine):
         for index, (result, load) in enumerate(
             zip(stmt.results, self.registers_of.loads[-len(stmt.results) :], strict=True)
         ):
-            memory = self._memory(load.place)
+            memory = self.run.memory[load.place].held
             inside = load.source[(load.source >= 0) & (load.source < len(memory))]
             if inside.size != load.source.size:
                 raise Beyond(f"what {stmt.what} loads from outside of its memory")
@@ -202,7 +214,7 @@ class ContentRun(KernelMachine):
 
     def _stored(self, stmt: ops.AccessOp, places: Sequence[str], written: Touched) -> None:
         at = written.maybe
-        memory, kind = self._memory(written.tier), stmt.dist.split("_")[0]
+        memory, kind = self.run.memory[written.tier].held, stmt.dist.split("_")[0]
         known = len(stmt.values) == 1 and self.registers_of.known(stmt.masks)
         if stmt.form == "vector" and known and kind in ("", "NORM"):
             made = self._register(stmt.values[0])[np.flatnonzero(self.registers_of.on(stmt.mask))]
@@ -217,32 +229,6 @@ class ContentRun(KernelMachine):
             raise Beyond(f"what {stmt.what} stores outside of its memory")
         memory[at] = made
 
-    # ------------------------------------------------------------ copies
-
-    def _move(self, stmt: ops.CopyOp, copy: RunCopy, first: np.ndarray, pad: Any, item: int) -> None:
-        (source, _), (dest, _) = copy.ends
-        into, out_of = self.run.memory[dest], self.run.memory[source]
-        ok = out_of.has(copy.reads) & into.has(copy.data)
-        moved = self._memory(source)[copy.reads[ok]]
-        super()._move(stmt, copy, first, pad, item)
-        self._goes_on()
-        memory, event = self._memory(dest), self.events[-1]
-        if stmt.kind == ops.STORE and self.atomic[0]:
-            if not event.atomic[0]:
-                raise Beyond("a copy that adds in parts of elements")
-            self._adds(event.atomic, memory, copy.data[ok], moved, item)
-            return
-        around = event.touched[1].maybe
-        around = around[into.has(around) & ~np.isin(around, copy.data)]
-        memory[around] = self.terms.fresh() if pad is None else CONSTANT + into.bytes_[around].astype(np.int64)
-        memory[copy.data[ok]] = moved
-        lost = copy.data[ok][into.state[copy.data[ok]] == UNKNOWN]  # another row may leave anything there
-        memory[lost] = self.terms.fresh()
-
-    def _adds(self, kind: Any, memory: np.ndarray, at: np.ndarray, moved: np.ndarray, item: int) -> None:
-        for where, new in zip(at.reshape(-1, item), moved.reshape(-1, item), strict=True):
-            memory[where] = self.terms.added(kind, memory[where], new)
-
     # ------------------------------------------------------------ tiles
 
     def _operate(self, stmt: TileOp, work: TileWork) -> None:
@@ -256,42 +242,34 @@ class ContentRun(KernelMachine):
         self.operation = (stmt.name, self.attributes, scalars)
         super()._operate(stmt, work)
 
-    def _moved(self, source: Any, dest: Any, *, adds: bool) -> None:
-        super()._moved(source, dest, adds=adds)
+    def _arrives(
+        self, view: ElementView, tile: CellTile, there: np.ndarray, cells: np.ndarray, *, loads: bool, adds: bool
+    ) -> None:
         self._goes_on()
-        loads = isinstance(source, ElementView)
-        view, tile = (source, dest) if loads else (dest, source)
-        at = self._matched(view, tile, loads=loads)
-        there = at.ravel()[:, None] + np.arange(view.item)
-        if not at.size:
-            return
-        cells = self._cells(tile, 0, 0, tile.rows, tile.cols).reshape(len(there), -1)
-        ends = [(self._memory(view.place), there), (self._memory(tile.place), cells)]
+        ends = [(self.run.memory[view.place], there), (self.run.memory[tile.place], cells)]
         (out_of, given), (into, taken) = ends if loads else ends[::-1]
-        made = out_of[given]
+        made = out_of.held[given]
         converts = given.shape != taken.shape or (tile.kind.loc == "acc" and view.dtype != tile.kind.dtype)
         kinds = (tile.kind.dtype, view.dtype or self.said, view.item)
-        if converts or (self.attributes and not adds):
+        if made.size and (converts or (self.attributes and not adds)):
             made = self.terms.each((self.operation, kinds), made, taken.shape[1])
         if adds:
-            self._adds(
-                (self.attributes, view.dtype, *self.events[-1].atomic), into, taken.ravel(), made.ravel(), view.item
-            )
+            kind = (self.attributes, view.dtype, *self.events[-1].atomic)
+            self._added(kind, into, taken.ravel(), made.ravel(), view.item)
         else:
-            into[taken] = made
+            into.held[taken] = made
 
-    def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
-        named = self._window(stmt, work)
-        inputs = list(self._inputs(work, tiles, out, named))
-        given = [self._memory(tile.place)[cells] for tile, cells in inputs if cells is not None]
-        super()._computed(stmt, work, tiles, out)
+    def _computes(
+        self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile,
+        inputs: Sequence[tuple[CellTile, np.ndarray | None]], into: np.ndarray,
+    ) -> None:  # fmt: skip
         self._goes_on()
+        given = [self.run.memory[tile.place].held[cells] for tile, cells in inputs if cells is not None]
         kinds = tuple((tile.kind.dtype, tile.kind.bits) for tile in (*tiles, out))
-        memory = self._memory(out.place)
-        into, _ = self._written(stmt.name, work.writes, tiles, out, named)
         key: Any = (self.operation, kinds)
         made = into
-        rows = None if named else _rows(work, stmt.name, tiles, out, given)
+        windows = "window" in (*work.reads, work.writes)
+        rows = None if windows else _rows(work, stmt.name, tiles, out, given)
         if into.size and stmt.name in _MOVING and len(given) == len(set(kinds)) == 1 and not self.attributes:
             made = np.broadcast_to(given[0], into.shape)
         elif into.size and rows is not None:
@@ -303,10 +281,11 @@ class ContentRun(KernelMachine):
             term = self.terms.term((key, self.said, shapes), given)
             whole = np.full(into.shape[0] * into.shape[1], -term * PART)
             made = self.terms.each("element", np.stack([whole, np.arange(len(whole))], axis=1), into.shape[2])
-        memory[into] = made.reshape(into.shape)
+        self.run.memory[out.place].held[into] = made.reshape(into.shape)
         for tile, cells in inputs:
             if cells is None:  # scratch
-                self._memory(tile.place)[self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols)] = self.terms.fresh()
+                room = self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols)
+                self.run.memory[tile.place].held[room] = self.terms.fresh()
 
 
 def _rows(

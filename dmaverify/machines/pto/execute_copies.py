@@ -27,7 +27,7 @@ _FIELD = {
     "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
     "sid": "stream_id_max",
 }  # fmt: skip
-Padding = tuple[int, int, tuple[int, int] | None] | None  # elements left and right, what they hold
+Padding = tuple[int, int, tuple[int, int]] | None  # elements left and right, what they hold
 
 
 class RunCopies(TileRun):
@@ -174,7 +174,7 @@ class RunCopies(TileRun):
         else:
             beside = np.concatenate([np.arange(begin), np.arange(begin + row, end)])
             around = (first[:, None] + beside).ravel()
-            if pad is not None and pad[2] is not None:
+            if pad is not None:
                 raw = (pad[2][0] & ((1 << 64) - 1)).to_bytes(8, "little")[
                     : 1 if self.readings.get("pad-pattern") == "byte" else item
                 ]
@@ -190,22 +190,21 @@ class RunCopies(TileRun):
         if stmt.kind != ops.LOAD:
             self._needs(out_of.state[reads[out_of.has(reads)]])
         ok = out_of.has(reads) & into.has(data)
-        values = out_of.bytes_[reads[ok]].copy()
-        inside = into.has(around)
-        into.state[around[inside]] = WRITTEN
+        given, inside = out_of.held[reads[ok]], around[into.has(around)]
+        atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
         if fill is not None:
-            into.bytes_[around[inside]] = fill[inside]
+            into.held[inside] = self._constant(fill[into.has(around)])
+        if adds:
+            self._added(atomic, into, data[ok], given, item)
         else:
-            into.bytes_[around[inside]] ^= 0xA5
-        if not adds:
-            into.bytes_[data[ok]] = values
+            into.held[data[ok]] = given
         into.state[data[into.has(data)]] = ADDED if adds else WRITTEN
+        into.state[inside] = UNKNOWN if fill is None else WRITTEN
         if fill is None:  # the order of rows is not promised: a byte that one of them leaves unknown is unknown
-            into.state[around[inside]] = UNKNOWN
+            into.held[inside] = self._lost(into.held[inside])
         pipe = {ops.LOAD: "MTE2", ops.STORE: "MTE3", ops.LOCAL: "LOCAL"}[stmt.kind]
         if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":
             pipe = "V"
-        atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
         self._happened(pipe, [(source, False, distinct(reads)), (dest, True, distinct(written))], atomic, copy)
 
     def _access(self, stmt: ops.AccessOp) -> None:

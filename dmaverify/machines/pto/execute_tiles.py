@@ -22,7 +22,7 @@ from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_cells import PRODUCTS, CellTile, ElementView, bit_cells, reshaped, told
 from dmaverify.machines.pto.execute_order import RunOrder
-from dmaverify.machines.pto.running import UNKNOWN, WRITTEN, Memory, Over
+from dmaverify.machines.pto.running import UNKNOWN, WRITTEN, Over
 from dmaverify.machines.pto.tiles import (
     AllocTile,
     HandedTile,
@@ -129,11 +129,11 @@ class TileRun(RunOrder):
             if kind.bytes > MOST_CELL_BYTES:
                 raise Beyond(f"a tile of {kind.bytes:,} bytes")
             place, at = f"tile {owner}", 0
-            self.run.memory[place] = Memory.fresh(kind.bytes)
+            self.run.memory[place] = self._room(kind.bytes)
         else:
             place, at = "ub" if kind.loc == "vec" else kind.loc, self._int(stmt.address)
             if place not in self.run.memory:
-                self.run.memory[place] = Memory.fresh(MOST_CELL_BYTES)
+                self.run.memory[place] = self._room(MOST_CELL_BYTES)
             if at % self.most["ub_line_bytes"]:
                 self._finds("form")
         tile = self._fitting(CellTile(owner, place, at, kind, sizes[0], sizes[1], kind.cols))
@@ -277,20 +277,26 @@ class TileRun(RunOrder):
             self._finds("form")
             return
         at = self._matched(view, tile, loads=loads)
-        there = (at.ravel()[:, None] + np.arange(view.item)).ravel()
+        there = at.ravel()[:, None] + np.arange(view.item)
         self._bounds(view.place, there, 0)
         cells = self._cells(tile, 0, 0, tile.rows, tile.cols)
+        touched = [(view.place, not loads, distinct(there)), (tile.place, loads, distinct(cells))]
         if loads:
             self._write(tile, cells)
-            self._happened("MTE2", [(view.place, False, distinct(there)), (tile.place, True, distinct(cells))])
-            return
-        if len(distinct(there)) != len(there):
-            self._finds("rows")
-        if not self._clean(tile, cells).all():
-            self._finds("definite")
-        pipe = "FIX" if tile.kind.loc == "acc" else "MTE3"
-        atomic = ("add", tile.kind.dtype, view.item) if adds else ("", "", 0)
-        self._happened(pipe, [(tile.place, False, distinct(cells)), (view.place, True, distinct(there))], atomic)
+            self._happened("MTE2", touched)
+        else:
+            if len(touched[0][2]) != there.size:
+                self._finds("rows")
+            if not self._clean(tile, cells).all():
+                self._finds("definite")
+            atomic = ("add", tile.kind.dtype, view.item) if adds else ("", "", 0)
+            self._happened("FIX" if tile.kind.loc == "acc" else "MTE3", touched, atomic)
+        self._arrives(view, tile, there, cells.reshape(-1, cells.shape[2]), loads=loads, adds=adds)
+
+    def _arrives(
+        self, view: ElementView, tile: CellTile, there: np.ndarray, cells: np.ndarray, *, loads: bool, adds: bool
+    ) -> None:
+        """Moves what cells of a tile and elements of a tensor hold, which no rule asks for."""
 
     def _matched(self, view: ElementView, tile: CellTile, *, loads: bool) -> np.ndarray:
         """The address of the element of each valid cell, in their order."""
@@ -314,7 +320,8 @@ class TileRun(RunOrder):
         named = self._window(stmt, work)
         touched: list[tuple[str, bool, np.ndarray]] = []
         clean = True
-        for tile, cells in self._inputs(work, tiles, out, named):
+        inputs = list(self._inputs(work, tiles, out, named))
+        for tile, cells in inputs:
             if cells is None:
                 room = self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols)
                 self._write(tile, room, False)
@@ -331,6 +338,13 @@ class TileRun(RunOrder):
         into = "MTE3" if stmt.name == "pto.tinsert" and out.kind.loc == "mat" else "V"
         pipe = "M" if stmt.name.startswith(PRODUCTS) else {"acc": "FIX", "mat": "MTE1"}.get(loc, into)
         self._happened(pipe, touched)
+        self._computes(stmt, work, tiles, out, inputs, cells)
+
+    def _computes(
+        self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile,
+        inputs: Sequence[tuple[CellTile, np.ndarray | None]], into: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Puts down what the cells hold that an operation makes, which no rule asks for."""
 
     def _window(self, stmt: TileOp, work: TileWork) -> list[int]:
         """The row and column from which a window begins, where the operation has one."""

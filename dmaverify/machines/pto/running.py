@@ -33,14 +33,10 @@ class Over(Beyond):
 
 @dataclass
 class Memory:
-    """Bytes, what is known of each, and the tile that wrote it last (0: none)."""
+    """What each byte holds, what is known of it, and the tile that wrote it last (0: none)."""
 
-    bytes_: np.ndarray
+    held: np.ndarray
     state: np.ndarray
-
-    @classmethod
-    def fresh(cls, size: int) -> Memory:
-        return cls(np.zeros(size, np.uint8), np.full(size, NEVER, np.int8))
 
     @cached_property
     def owner(self) -> np.ndarray:
@@ -146,6 +142,25 @@ class Running:
         if not isinstance(value, int):
             raise Beyond(operand.name)
         return value
+
+    # ------------------------------------------------------------ what bytes hold: here a byte each
+
+    def _room(self, size: int) -> Memory:
+        """A memory that nothing was written to."""
+        return Memory(np.zeros(size, np.uint8), np.full(size, NEVER, np.int8))
+
+    def _constant(self, values: np.ndarray) -> np.ndarray:
+        """Bytes of these values."""
+        return values
+
+    def _lost(self, held: np.ndarray) -> np.ndarray:
+        """What nobody knows, where these lay."""
+        return held ^ 0xA5
+
+    def _added(self, atomic: tuple[Any, ...], into: Memory, at: np.ndarray, given: np.ndarray, item: int) -> None:
+        """Adds elements to what lies in memory: the sum is not computed."""
+
+    # ------------------------------------------------------------ what is found
 
     def _counted(self, amount: int) -> None:
         self.moved += amount
