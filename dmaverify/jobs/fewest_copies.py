@@ -119,7 +119,7 @@ def synthesize_copies(plan: Plan, name: str) -> dict[str, Any]:
         if cycles > least:
             continue
         claim = _claim_text(plan, transfer, text, len(plans))
-        judged = _judged(claim, transfer, name)
+        judged = _judged(claim, transfer, name, target)
         wrong = sum(said != "proved" for said in judged["readings"].values())
         if chosen is None or wrong < chosen[0]:
             chosen = (wrong, {"kernel": text, "plan": claim, **judged})
@@ -152,7 +152,7 @@ def _honoured(transfer: Transfer) -> None:
         raise InputError(f"the search for copies does not count `{other[0]}`", transfer.span, hint)
 
 
-def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
+def _judged(claim: str, transfer: Transfer, name: str, target: Target) -> dict[str, Any]:
     """What `check` says of a plan, by default and under every other reading. Raises InputError if it is not proved."""
     from dmaverify.jobs.load import check
     from dmaverify.machines.pto.limits import knobs
@@ -166,7 +166,7 @@ def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
             f"the copies of `{name}` would not be right: {said}", transfer.span, first.hint if first else None
         )
     readings: dict[str, Any] = {}
-    for knob, names in knobs().items():
+    for knob, names in knobs(target).items():
         for other in names[1:]:
             (again,) = check(claim, options=Options(readings={knob: other}))
             lost = again.errors or again.status.value == "unknown"

@@ -24,7 +24,6 @@ from dmaverify.jobs.kernel_prices import values_of
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.judged import other_machines
-from dmaverify.machines.pto.limits import machine, on
 from dmaverify.machines.pto.named import NamedFunction, function_at, function_in_plan, functions_of
 from dmaverify.machines.pto.replay import MOST_BYTES, TROUBLE, UNSTATED
 from dmaverify.machines.pto.running import KernelRun, RunCopy
@@ -49,7 +48,10 @@ class RanKernel:
     tensors: Mapping[str, int]
     run: KernelRun | None
     beyond: str
-    machine: Target
+
+    @property
+    def machine(self) -> Target:
+        return self.named.function.target
 
     @property
     def broken(self) -> dict[str, str]:
@@ -77,8 +79,7 @@ def ran_kernels(path: str, given: Sequence[str] = ()) -> list[RanKernel]:
 
 def ran_of_plan(entry: PlanKernel, target: Target) -> RanKernel:
     """The kernel of a plan, run once on its machine. Raises InputError."""
-    with on(target, entry.span):
-        return _ran(function_in_plan(entry), {})
+    return _ran(function_in_plan(entry, target), {})
 
 
 def run_in(plan: Plan) -> RanKernel:
@@ -122,7 +123,7 @@ def _ran(named: NamedFunction, given: Mapping[str, int]) -> RanKernel:
             run = run_kernel(named.function, tensors, values, others=notes.core)
         except Beyond as error:
             beyond = f"nothing in a run gives `{error}` a value" if str(error)[:1] == "%" else str(error)
-    return RanKernel(named, values, tuple(drawn), tensors, run, beyond, machine())
+    return RanKernel(named, values, tuple(drawn), tensors, run, beyond)
 
 
 def _values(named: NamedFunction, numbers: Sequence[str], given: Mapping[str, int]) -> dict[str, int]:

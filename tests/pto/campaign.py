@@ -103,7 +103,7 @@ def outcome(kernel: DrawnKernel, number: int = 0, *, whole: bool = True) -> Outc
     else:
         with one_reading():
             function, notes = read(text)
-            verdict = check_function(function, "kernel", notes, load_target("pto"), STANDARD)
+            verdict = check_function(function, "kernel", notes, STANDARD)
     try:
         found = ran(text, tuple(kernel.tensors.items()), kernel.core).found
     except Beyond:

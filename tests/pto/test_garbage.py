@@ -10,6 +10,7 @@ from lab.draws import rest
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.signatures import signatures
 from dmaverify.prove.options import Options
@@ -469,7 +470,9 @@ def operation(name: str) -> str:
     two = {"vadd", "vsub", "vmul", "vdiv", "vmax", "vmin", "vand", "vor", "vxor", "vshl", "vshr", "vprelu", "vexpdif"}
     two |= {"vexpdiff", "vabsdif", "vaddrelu", "vsubrelu", "vaxpy", "vsel"}
     count = 3 if name == "vmula" else 2 if name in two else 1
-    scalar, kind = ("%one, ", "i64, ") if name in signatures() and "s" in signatures()[name].takes else ("", "")
+    scalar, kind = (
+        ("%one, ", "i64, ") if name in signatures(shipped()) and "s" in signatures(shipped())[name].takes else ("", "")
+    )
     return f"%w = pto.{name} {'%v, ' * count}{scalar}%in : {f'{F32}, ' * count}{kind}{B32} -> {F32}"
 
 

@@ -25,7 +25,6 @@ from dmaverify.machines.pto.execute import KernelMachine
 from dmaverify.machines.pto.execute_cells import CellTile, ElementView
 from dmaverify.machines.pto.execute_terms import CONSTANT, PART, Terms, tensor_bytes
 from dmaverify.machines.pto.execute_vector import LANEWISE, RegisterBytes
-from dmaverify.machines.pto.limits import register_bytes
 from dmaverify.machines.pto.running import NEVER, KernelRun, Memory, Over
 from dmaverify.machines.pto.tiles import AllocTile, HandedTile, TileElement, TileOp, TileWork
 from dmaverify.values import dataclass, field
@@ -65,7 +64,7 @@ class ContentRun(KernelMachine):
         for name in any_value:
             del self.values[f"%{name}"]
         self.terms = terms
-        self.registers_of = held = _HeldRegisters()
+        self.registers_of = held = _HeldRegisters(self.registers_of.size)
         self.holds = held.holds
         for name, memory in self.run.memory.items():
             size = len(memory.state)
@@ -174,11 +173,11 @@ class ContentRun(KernelMachine):
             return
         said, given = self._said(stmt)
         for index, result in enumerate(stmt.results):
-            self.holds[result] = self.terms.parts(self.terms.term((said, index), given), register_bytes())
+            self.holds[result] = self.terms.parts(self.terms.term((said, index), given), self.registers_of.size)
 
     def _register(self, operand: ops.Operand) -> np.ndarray:
         held = self.holds.get(operand.name)
-        if held is None or len(held) != register_bytes():
+        if held is None or len(held) != self.registers_of.size:
             raise Beyond(operand.name)
         return held
 
@@ -210,7 +209,7 @@ class ContentRun(KernelMachine):
                 self.holds[result] = memory[at]
                 continue
             term = self.terms.term((said, index, load.source.shape), [*given, memory[load.source]])
-            self.holds[result] = self.terms.parts(term, register_bytes())
+            self.holds[result] = self.terms.parts(term, self.registers_of.size)
 
     def _stored(self, stmt: ops.AccessOp, places: Sequence[str], written: Touched) -> None:
         at = written.maybe
@@ -231,7 +230,7 @@ class ContentRun(KernelMachine):
 
     # ------------------------------------------------------------ tiles
 
-    def _operate(self, stmt: TileOp, work: TileWork) -> None:
+    def _operate(self, stmt: TileOp) -> None:
         said = self.texts[id(stmt)]
         names = [o.name for o in (*stmt.ins, *stmt.outs)]
         if any(text.startswith("%") and text not in names for text in said):
@@ -240,7 +239,7 @@ class ContentRun(KernelMachine):
         self.attributes = tuple(_attributes(said))
         scalars = tuple((stmt.scalars[n], self._scalar(n)) if n in stmt.scalars else "tile" for n in names)
         self.operation = (stmt.name, self.attributes, scalars)
-        super()._operate(stmt, work)
+        super()._operate(stmt)
 
     def _arrives(
         self, view: ElementView, tile: CellTile, there: np.ndarray, cells: np.ndarray, *, loads: bool, adds: bool
@@ -260,7 +259,7 @@ class ContentRun(KernelMachine):
             into.held[taken] = made
 
     def _computes(
-        self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile,
+        self, stmt: TileOp, tiles: Sequence[CellTile], out: CellTile,
         inputs: Sequence[tuple[CellTile, np.ndarray | None]], into: np.ndarray,
     ) -> None:  # fmt: skip
         self._goes_on()
@@ -268,8 +267,7 @@ class ContentRun(KernelMachine):
         kinds = tuple((tile.kind.dtype, tile.kind.bits) for tile in (*tiles, out))
         key: Any = (self.operation, kinds)
         made = into
-        windows = "window" in (*work.reads, work.writes)
-        rows = None if windows else _rows(work, stmt.name, tiles, out, given)
+        rows = None if stmt.work.windows else _rows(stmt.work, stmt.name, tiles, out, given)
         if into.size and stmt.name in _MOVING and len(given) == len(set(kinds)) == 1 and not self.attributes:
             made = np.broadcast_to(given[0], into.shape)
         elif into.size and rows is not None:

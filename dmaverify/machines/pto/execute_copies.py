@@ -20,7 +20,6 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_cells import CellTile
 from dmaverify.machines.pto.execute_tiles import TileRun
 from dmaverify.machines.pto.execute_vector import CLEAN, DOUBT, GARBAGE
-from dmaverify.machines.pto.limits import register_bytes
 from dmaverify.machines.pto.running import ADDED, DOUBTED, UNKNOWN, WRITTEN, RunCopy
 
 _FIELD = {
@@ -213,7 +212,7 @@ class RunCopies(TileRun):
         if not stmt.moved:  # a pointer that moves on moves behind the access
             at += sum(self._int(index) * elements for index, elements in stmt.offsets) * item
         stride = 0 if stmt.stride is None else self._int(stmt.stride)
-        must_fit(abs(at) + abs(stride) * register_bytes())
+        must_fit(abs(at) + abs(stride) * self.registers_of.size)
         if stmt.form == "vector" and (width := self.registers_of.width(stmt, item)) not in (1, 2, 4, 8):
             raise Beyond(f"elements of {width} bytes in a register")
         self.values |= dict.fromkeys(stmt.results, 0)

@@ -20,7 +20,7 @@ from dmaverify.execute.address import ends_of, strided
 from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.execute_cells import PRODUCTS, CellTile, ElementView, bit_cells, reshaped, told
+from dmaverify.machines.pto.execute_cells import PRODUCTS, CellTile, ElementView, bit_cells, matched, reshaped, told
 from dmaverify.machines.pto.execute_order import RunOrder
 from dmaverify.machines.pto.running import UNKNOWN, WRITTEN, Over
 from dmaverify.machines.pto.tiles import (
@@ -35,7 +35,6 @@ from dmaverify.machines.pto.tiles import (
     TilePart,
     TileWork,
     ValidShape,
-    tile_work,
 )
 from dmaverify.values import replace
 
@@ -96,7 +95,7 @@ class TileRun(RunOrder):
             case PartView():
                 self.values[stmt.result] = self._part(stmt)
             case TileOp():
-                self._operate(stmt, tile_work()[stmt.name])
+                self._operate(stmt)
             case _:
                 return False
         return True
@@ -242,7 +241,8 @@ class TileRun(RunOrder):
 
     # ------------------------------------------------------------ operations
 
-    def _operate(self, stmt: TileOp, work: TileWork) -> None:
+    def _operate(self, stmt: TileOp) -> None:
+        work = stmt.work
         into = [self._shaped(stmt, o) for o in stmt.outs]
         given = [self._shaped(stmt, o) for o in stmt.ins if o.name not in stmt.scalars] + into * work.onto
         if len(into) != 1:
@@ -255,7 +255,7 @@ class TileRun(RunOrder):
             return
         if not isinstance(into[0], CellTile) or not all(isinstance(tile, CellTile) for tile in given):
             raise Beyond(f"{stmt.name} on what is no tile")
-        self._computed(stmt, work, given, into[0])
+        self._computed(stmt, given, into[0])
 
     def _shaped(self, stmt: TileOp, operand: ops.Operand) -> Any:
         """A pointer of a static shape is a view of all of it."""
@@ -276,7 +276,7 @@ class TileRun(RunOrder):
         if view.item != item and tile.kind.loc != "acc":
             self._finds("form")
             return
-        at = self._matched(view, tile, loads=loads)
+        at = matched(view, tile, loads=loads)
         there = at.ravel()[:, None] + np.arange(view.item)
         self._bounds(view.place, there, 0)
         cells = self._cells(tile, 0, 0, tile.rows, tile.cols)
@@ -298,26 +298,11 @@ class TileRun(RunOrder):
     ) -> None:
         """Moves what cells of a tile and elements of a tensor hold, which no rule asks for."""
 
-    def _matched(self, view: ElementView, tile: CellTile, *, loads: bool) -> np.ndarray:
-        """The address of the element of each valid cell, in their order."""
-        at = view.addresses()
-        alike = at.size == tile.rows * tile.cols and (tile.kind.boxed or at.shape[-1] == tile.cols)
-        if not alike:
-            shape = (1, 1, *at.shape)
-            at = at.reshape(prod(shape[:-2]), *shape[-2:])
-            room = (tile.kind.rows, tile.kind.cols) if loads else at.shape[1:]
-            fits = at.shape[0] == 1 and all(
-                n >= v and n <= r for n, v, r in zip(at.shape[1:], (tile.rows, tile.cols), room, strict=True)
-            )
-            if not fits:
-                raise Beyond("a part and a tile of different shapes")
-            at = at[0, : tile.rows, : tile.cols]
-        return at
-
-    def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
+    def _computed(self, stmt: TileOp, tiles: Sequence[CellTile], out: CellTile) -> None:
         """Cells that it reads, whether each was written, and cells that it writes."""
+        work = stmt.work
         told(stmt.name, work, tiles, out, len(stmt.scalars))
-        named = self._window(stmt, work)
+        named = self._window(stmt)
         touched: list[tuple[str, bool, np.ndarray]] = []
         clean = True
         inputs = list(self._inputs(work, tiles, out, named))
@@ -338,17 +323,17 @@ class TileRun(RunOrder):
         into = "MTE3" if stmt.name == "pto.tinsert" and out.kind.loc == "mat" else "V"
         pipe = "M" if stmt.name.startswith(PRODUCTS) else {"acc": "FIX", "mat": "MTE1"}.get(loc, into)
         self._happened(pipe, touched)
-        self._computes(stmt, work, tiles, out, inputs, cells)
+        self._computes(stmt, tiles, out, inputs, cells)
 
     def _computes(
-        self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile,
+        self, stmt: TileOp, tiles: Sequence[CellTile], out: CellTile,
         inputs: Sequence[tuple[CellTile, np.ndarray | None]], into: np.ndarray,
     ) -> None:  # fmt: skip
         """Puts down what the cells hold that an operation makes, which no rule asks for."""
 
-    def _window(self, stmt: TileOp, work: TileWork) -> list[int]:
+    def _window(self, stmt: TileOp) -> list[int]:
         """The row and column from which a window begins, where the operation has one."""
-        windows = "window" in (*work.reads, work.writes)
+        windows = stmt.work.windows
         named = [self._int(o) for o in stmt.ins if windows and o.name in stmt.scalars]
         if windows and len(named) != 2:
             raise Beyond(f"{stmt.name} names no row and column")

@@ -17,7 +17,6 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.accesses import Accesses
 from dmaverify.machines.pto.both_sides import beside_each_other
 from dmaverify.machines.pto.counted import Counted, by_sums, counted
-from dmaverify.machines.pto.limits import limits
 from dmaverify.machines.pto.ops import CUBE, Stmt
 from dmaverify.machines.pto.registers import behind_branch, joined
 from dmaverify.machines.pto.stated import Setting, relate
@@ -126,7 +125,7 @@ class _Meaning(Accesses):
             self.kernel.lost.append(stmt.span)
 
     def _crosscore(self, stmt: ops.CrossCore) -> Arrival | Release:
-        share, flag = (0, None) if stmt.number is None else divmod(stmt.number, limits()["core_flags"])
+        share, flag = (0, None) if stmt.number is None else divmod(stmt.number, self.target.limits["core_flags"])
         if stmt.action != "wait":
             return Release(stmt.what, stmt.span, stmt.pipe, flag, share)
         held = "" if stmt.pipe in ("S", "ALL") or self.reading("core-wait") == "core" else stmt.pipe

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Lin
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.limits import block_bytes, pipes
+from dmaverify.machines.pto.limits import pipe_of
 from dmaverify.machines.pto.moves import touches_of
 from dmaverify.machines.pto.ops import LOCAL, STORE
 from dmaverify.machines.pto.registers import Registers
@@ -49,7 +49,7 @@ class ResolvedCopies(Registers):
         steps, row, fill, ports, spans, setup = made
         ports |= {"read_item_bytes": Lin(sides[0].item_bytes), "write_item_bytes": Lin(sides[1].item_bytes)}
         vector = stmt.kind == LOCAL and self.setting.readings.get("local-pipe") == "vector"
-        pipe = "V" if vector else pipes()[stmt.kind]
+        pipe = "V" if vector else pipe_of(self.target, stmt.kind)
         copy = Copy(
             number,
             stmt.kind,
@@ -69,7 +69,7 @@ class ResolvedCopies(Registers):
             self.order_of[id(stmt)],
             self._store_mode() if stmt.kind == STORE else "",
         )
-        copy = replace(copy, touches=touches_of(copy, self.world, self.setting.readings))
+        copy = replace(copy, touches=touches_of(copy, self.world, self.setting.readings, self.target))
         if not self.dry:
             self.kernel.copies.append(copy)
         return copy
@@ -188,7 +188,7 @@ class ResolvedCopies(Registers):
         if self.setting.readings.get("local-unit") == "bytes" and not gap:
             step, size = (src, dst), row
         else:
-            block = block_bytes()
+            block = self.block_bytes
             step, size = ((row + src) * block, (row + dst) * block), row * block
         ports["row_bytes"] = size
         if stmt.levels:

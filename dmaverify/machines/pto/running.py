@@ -17,7 +17,7 @@ from dmaverify.execute.order import LaneOrder
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_vector import RegisterBytes
-from dmaverify.machines.pto.limits import limits
+from dmaverify.machines.pto.limits import register_bytes
 from dmaverify.program.instructions import Shared
 from dmaverify.values import dataclass, field
 
@@ -113,7 +113,7 @@ class Running:
     ) -> None:
         self.function, self.readings, self.arguments, self.others = function, readings, arguments, others
         self.moved = self.followed = self.line = 0
-        self.most = limits()
+        self.most = function.target.limits
         rng = np.random.default_rng(seed)
         size = self.most["ub_bytes_max"]
         memory = {"ub": Memory(_drawn(rng, size), np.full(size, NEVER, np.int8))}
@@ -127,7 +127,7 @@ class Running:
         self.raw: dict[str, tuple[int, int]] = {}
         self.registers: dict[str, tuple[int, int]] = {}
         self.pad: tuple[int, int] | None = None
-        self.registers_of = RegisterBytes()
+        self.registers_of = RegisterBytes(register_bytes(function.target))
         self.inside = 0
         self.atomic = ("", "")
         self.copy_number: dict[int, int] = {}

@@ -19,7 +19,7 @@ from dmaverify.language.affine import FALSE, ONE, ZERO, Lin, compare
 from dmaverify.machines.pto.ops import CastPtr, Operand
 from dmaverify.machines.pto.tile_operands import PRODUCTS, TileOperands
 from dmaverify.machines.pto.tile_places import TileCells
-from dmaverify.machines.pto.tiles import TileOp, TileWork, in_form, tile_work
+from dmaverify.machines.pto.tiles import TileOp, TileWork, in_form
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value
 from dmaverify.program.instructions import CopyTouch, Place, Use
 from dmaverify.prove.meet import collision
@@ -32,7 +32,7 @@ class TileMeaning(TileOperands):
     # ------------------------------------------------------------ operations
 
     def _tileop(self, stmt: TileOp) -> list[Use] | None:
-        work = tile_work()[stmt.name]
+        work = stmt.work
         given = {o.name: self.value(o) for o in (*stmt.ins, *stmt.outs) if o.name not in stmt.scalars}
         given |= {name: self._shaped(stmt, name, value) for name, value in given.items()}
         given |= dict.fromkeys(stmt.scalars)

@@ -32,7 +32,7 @@ class TileOperands(ValidShapes):
 
     def typed(self, use: TypedUse | None, span: Span) -> None:
         """What rules look at of an operation, and types that no document gives it."""
-        for seen in () if use is None or self.dry else seen_of(use):
+        for seen in () if use is None or self.dry else seen_of(use, self.target):
             if seen.unlisted:
                 self.remark("unresolved", seen.what, span, "convert it, or use an operation that takes it")
                 continue

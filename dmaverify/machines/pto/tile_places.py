@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from dmaverify.language.affine import TRUE, ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.carried import Carried
-from dmaverify.machines.pto.limits import block_bytes, rooms, ub_memory
+from dmaverify.machines.pto.limits import rooms, ub_memory
 from dmaverify.machines.pto.ops import Stmt
 from dmaverify.machines.pto.tiles import (
     AllocTile,
@@ -56,9 +56,8 @@ class TilePlaces(Carried):
         kind = stmt.type
         assert kind is not None
         sizes = []
-        for stated, given, most, what in zip(
-            (kind.v_row, kind.v_col), stmt.valid, (kind.rows, kind.cols), ("rows", "columns"), strict=True
-        ):
+        sides = ((kind.v_row, kind.rows, "rows"), (kind.v_col, kind.cols, "columns"))
+        for (stated, most, what), given in zip(sides, stmt.valid, strict=True):
             value = Lin(stated) if stated is not None else None
             if value is None and given is not None:
                 value = self.number_of(given, f"the number of valid {what}")
@@ -100,23 +99,27 @@ class TilePlaces(Carried):
 
     def _has_room(self, stmt: AllocTile, kind: TileType) -> None:
         """That a tile of UB without an address has a place at all."""
-        space, most = ub_memory()
+        space, most = ub_memory(self.target)
         if kind.loc == "vec" and stmt.address is None and kind.bytes > most:
             said = f"the tile `{stmt.result}` has {kind.bytes:,} bytes, {space.upper()} {most:,}"
             self.remark("ill", said, stmt.span, "make it smaller, and go over it in parts")
 
     def _end_behind(self, at: int, kind: TileType) -> None:
         """Tiles without a place begin behind this one, in whole blocks."""
-        self.tile_end = max(self.tile_end, at + -(-kind.bytes // block_bytes()) * block_bytes())
+        self.tile_end = max(self.tile_end, at + self._in_blocks(kind))
+
+    def _in_blocks(self, kind: TileType) -> int:
+        """Bytes of the blocks that a tile takes."""
+        return -(-kind.bytes // self.block_bytes) * self.block_bytes
 
     def _tile_place(self, stmt: AllocTile, kind: TileType) -> Place | None:
         item = max(1, kind.bits // 8)
         if stmt.address is None:
             address = self.tile_bytes.setdefault(id(stmt), self.tile_end)
             self._end_behind(address, kind)
-            if not self.dry and not stmt.given and kind.loc in rooms():
-                size = -(-kind.bytes // block_bytes()) * block_bytes()
-                self.kernel.rooms[APART, address] = Loose(stmt.result, size, kind.loc, rooms()[kind.loc])
+            if not self.dry and not stmt.given and kind.loc in rooms(self.target):
+                capacity = rooms(self.target)[kind.loc]
+                self.kernel.rooms[APART, address] = Loose(stmt.result, self._in_blocks(kind), kind.loc, capacity)
             return Place(APART, "", Lin(address), item, kind.loc)
         base = self.number_of(stmt.address, "the address of the tile")
         if base is None:
@@ -194,18 +197,16 @@ class TilePlaces(Carried):
         if (kind.rows, kind.cols) != stmt.sizes or not (every or keeps_rows(kind, tile.kind)):
             self.reasons[stmt.result] = "how a part of a tile in boxes or columns lies is not followed"
             return
-        for at, size, most, what in (
-            (row, kind.rows, tile.kind.rows, "rows"),
-            (col, kind.cols, tile.kind.cols, "columns"),
-        ):
+        sides = ((row, kind.rows, tile.kind.rows, "rows"), (col, kind.cols, tile.kind.cols, "columns"))
+        for at, size, most, what in sides:
             said = f"the tile `{tile.name}` has {most:,} {what}"
             self._need(compare("le", -at), stmt, said, at)
             self._need(compare("le", at + size - most), stmt, said, at + size)
         for value, most, what in ((rows, kind.rows, "rows"), (cols, kind.cols, "columns")):
             self._sized(value, most, what, stmt)
         begins = row * tile.pitch + col
-        if not self.world.decide(compare("eq", self.world.modulo(begins * (kind.bits // 8), block_bytes()))):
-            self.reasons[stmt.result] = f"it may begin inside of a block of {block_bytes()} bytes"
+        if not self.world.decide(compare("eq", self.world.modulo(begins * (kind.bits // 8), self.block_bytes))):
+            self.reasons[stmt.result] = f"it may begin inside of a block of {self.block_bytes} bytes"
             return
         self.values[stmt.result] = replace(
             tile, kind=kind, rows=rows, cols=cols, name=stmt.result, made=stmt, inside=tuple(self.around),
@@ -305,7 +306,7 @@ class TilePlaces(Carried):
         if not isinstance(tile.made, ReshapedTile):
             self.kernel.alike.setdefault(alike, {})[tile.name] = kind.turned
         self.lying[at] = (tile.place, tile.kind.bytes, kind.boxed)
-        address, block = tile.place.address, block_bytes()
+        address, block = tile.place.address, self.block_bytes
         if tile.name not in self.misplaced and isinstance(tile.made, Stmt):
             said = f"the tile `{tile.name}` begins at byte {self.said(address)}: addresses are multiples of {block}"
             if address.is_const and address.const % block:

@@ -33,12 +33,14 @@ from dmaverify.machines.pto.tiles import (
     tile_work,
 )
 from dmaverify.machines.pto.types import SPACES, TokenCursor, bits_of, number_type
+from dmaverify.targets.target import Target
 
 
 class TileReader:
     """Operations on tiles and views."""
 
     types: dict[str, ValueType]
+    target: Target
 
     def alloc(self, op: Op) -> AllocTile | None:
         """A tile; None where its type is not understood."""
@@ -159,7 +161,8 @@ class TileReader:
 
     def tile_op(self, op: Op) -> Stmt:
         """`pto.tadd ins(%a, %b : ..) outs(%c : ..)`."""
-        if op.name not in tile_work():
+        work = tile_work(self.target).get(op.name)
+        if work is None:
             said = f"{op.name}: which elements of its tiles it reads and writes is not known"
             raise InputError(said, op.name_span, "write it in operations that are known, or check the lowered kernel")
         (ins, kinds), (outs, made) = (_group(op, word) for word in ("ins", "outs"))
@@ -172,7 +175,7 @@ class TileReader:
         plain = {name: kind for name, kind in kinds.items() if _is_number(kind)}
         shapes = {name: shape for name, kind in (kinds | made).items() if (shape := shaped_memref(kind))}
         adds = any(t.text == "atomic_add" for t in op.tokens)
-        return TileOp(op.span, op.name, ins, outs, plain, shapes, adds, op.name_span)
+        return TileOp(op.span, op.name, ins, outs, plain, shapes, adds, op.name_span, work)
 
 
 def _group(op: Op, word: str) -> tuple[tuple[Operand, ...], dict[str, str]]:

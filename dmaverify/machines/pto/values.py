@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.limits import block_bytes
 from dmaverify.machines.pto.moves import reading_of
 from dmaverify.machines.pto.ops import Operand, ValueType
 from dmaverify.machines.pto.stated import PLAIN, Register, Setting
@@ -128,7 +129,7 @@ class Values:
     """What is known so far; the other parts of the walk build on it."""
 
     def __init__(self, function: ops.KernelFunction, setting: Setting) -> None:
-        self.setting = setting
+        self.setting, self.target, self.block_bytes = setting, function.target, block_bytes(function.target)
         self.world = World()
         self.kernel = Kernel(function.name, function.span, self.world, one_tile=setting.one_tile)
         self.fragment = not function.name
@@ -158,9 +159,7 @@ class Values:
         self.tile_bytes: dict[object, int] = {}  # where tiles without an address lie, by their statement
         self.misplaced: set[str] = set()
         self.reserved: list[Reserved] = []  # for tiles of the other core
-        self.popped: list[
-            tuple[str, TileValue, object]
-        ] = []  # tiles of the other core: which, in which loops and branches
+        self.popped: list[tuple[str, TileValue, object]] = []  # of the other core: which, in which loops and branches
         self.lying: dict[int, tuple[Place, int, bool]] = {}  # tiles with an address, by tile_bytes: where, size, boxes
         self.own_names: dict[int, CopyTouch] = {}  # cells of a tile under its own name, by the touch of its bytes
         self.in_boxes: dict[int, CopyTouch] = {}  # cells of a whole tile in boxes, by the touch of its bytes
@@ -205,7 +204,7 @@ class Values:
         return self.setting.ranges.get(plain)
 
     def reading(self, name: str) -> str:
-        return reading_of(self.setting.readings, name)
+        return reading_of(self.setting.readings, name, self.target)
 
     def assume(self, text: str) -> None:
         if not self.dry:
