@@ -365,7 +365,7 @@ class _Meaning(Accesses):
             self.world.symbols[name], side=() if not side[0].left.terms or (high.is_const and low.is_const) else side
         )
         saved, outside = dict(self.values), self.when
-        saved_types = (dict(self.bits), dict(self.pad_types))
+        constants = dict(self.constants)
         self.around.append(name)
         if stmt.unbounded and trip.terms:
             self.trips[name] = trip.terms[0][0]
@@ -392,7 +392,7 @@ class _Meaning(Accesses):
         self.kept = [*kept, RegisterLoop(self.kept, head, last, behind, ran, runs, stmt.span.line)]
         self.values, self.shaped = saved, outer
         self.any_shape(shaped)
-        self.bits, self.pad_types = saved_types
+        self.constants = constants
         self.forget_bits(stmt.results)
         for result, value in zip(stmt.results, forms, strict=False):
             self.values[result] = self.behind(value, rounds, trip)

@@ -134,7 +134,7 @@ class Values:
         self.kernel = Kernel(function.name, function.span, self.world, one_tile=setting.one_tile)
         self.fragment = not function.name
         self.values: dict[str, Value] = {}
-        self.bits: dict[str, int] = {}
+        self.constants: dict[str, tuple[int, ValueType]] = {}  # their bits, as written
         self.opaque: set[str] = set()
         self.unsure: set[str] = set()  # values that loops of unknown length carry: not every one is reached
         self.undefined: set[str] = set()
@@ -150,7 +150,6 @@ class Values:
         self.reached: set[int] = set()  # copies that some run may reach, by their order
         self.never_met: dict[object, bool] = {}  # of conditions that were asked for, whether no numbers meet them
         self.waiting: dict[str, tuple[str, Span, bool]] = {}  # loops set for copies that have not come yet
-        self.pad_types: dict[str, ValueType] = {}
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
         self.held_in: dict[str, Cond] = {}  # for those counters, the condition under which a round goes on
         self.reasons: dict[str, str] = {}
@@ -300,15 +299,13 @@ class Values:
         return f": {why}" if why else ""
 
     def _const(self, stmt: ops.Const) -> None:
-        self.bits[stmt.result] = stmt.value
+        self.constants[stmt.result] = stmt.value, stmt.type
         self.values[stmt.result] = Lin(signed(stmt.value, stmt.type.bits)) if stmt.type.kind == "int" else None
-        self.pad_types[stmt.result] = stmt.type
 
     def forget_bits(self, names: Iterable[str]) -> None:
         """A name that another region gave to a constant is no constant here, and has another type."""
         for name in names:
-            self.bits.pop(name, None)
-            self.pad_types.pop(name, None)
+            self.constants.pop(name, None)
 
     def _opaqueop(self, stmt: ops.OpaqueOp) -> None:
         self.forget_bits(stmt.results)
@@ -330,10 +327,8 @@ class Values:
         name = stmt.source.name
         self._same_reason(stmt.result, stmt.source)
         self.values[stmt.result] = self.value(stmt.source, stmt.type)
-        if name in self.bits:
-            self.bits[stmt.result] = self.bits[name]
-        if name in self.pad_types:
-            self.pad_types[stmt.result] = self.pad_types[name]
+        if name in self.constants:
+            self.constants[stmt.result] = self.constants[name]
 
     def _assumed(self, stmt: ops.Assumed) -> None:
         if stmt.note:
