@@ -154,3 +154,42 @@ def test_a_copy_whose_registers_are_not_known_may_have_written(first: list[str],
     found = check(REGISTERS.replace("FIRST", "\n  ".join(first)).replace("ROWS", rows))
     assert {f.rule for f in found.errors} == rules
     assert found.status is (Status.REFUTED if rules else Status.PROVED)
+
+
+LOCAL = f"pto.copy_ubuf_to_ubuf %u, %v, %c0, %c1, LENGTH, %c0, %c0 : {UB}, {UB}, i64, i64, i64, i64, i64"
+UNITS = f"""// dmaverify: gm %a = 80 bytes
+// dmaverify: gm %b = 48 bytes
+func.func @k(%a: {GM}, %b: {GM}) {{
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c3 = arith.constant 3 : i64
+  %c48 = arith.constant 48 : i64
+  %c80 = arith.constant 80 : i64
+  %far = arith.constant 4096 : i64
+  %u = pto.castptr %c0 : i64 -> {UB}
+  %v = pto.castptr %far : i64 -> {UB}
+  pto.mte_gm_ub %a, %u, %c0, %c80 nburst(%c1, %c80, %c80) : {GM}, {UB}, i64, i64, i64, i64, i64
+  pto.barrier #pto.pipe<PIPE_ALL>
+  {LOCAL}
+  pto.barrier #pto.pipe<PIPE_ALL>
+  pto.mte_ub_gm %v, %b, %c48 nburst(%c1, %c48, %c48) : {UB}, {GM}, i64, i64, i64, i64
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("reading", "length", "rules"),
+    [
+        ("local-unit=blocks", "%c3", {"core/definite"}),  # 96 bytes, of which 80 are loaded
+        ("local-unit=bytes", "%c48", set()),
+        ("local-unit=bytes", "%c3", {"core/definite"}),  # 48 bytes are stored, 3 were copied
+        ("over-read=none", "%c1", {"core/definite"}),
+        ("over-read=block", "%c1", {"core/definite", "core/in-bounds"}),  # 96 bytes of a tensor of 80
+    ],
+)
+def test_a_run_knows_the_readings_that_the_proof_knows(reading: str, length: str, rules: set[str]) -> None:
+    name, _, option = reading.partition("=")
+    options = Options(cross_check=1 << 16, readings={name: option})
+    (found,) = check_text(Source("k.mlir", UNITS.replace("LENGTH", length)), options=options)
+    assert {f.rule for f in found.errors} == rules

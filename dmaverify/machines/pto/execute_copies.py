@@ -82,6 +82,8 @@ class RunCopies(TileRun):
             most, block = self.most["local_max"], self.most["ub_line_bytes"]
             if not (1 <= count <= most and 1 <= row <= most and 0 <= a <= most and 0 <= b <= most):
                 self._finds("field")
+            if self.readings.get("local-unit") == "bytes" and not stmt.inline:
+                return row, [(count, a, b)], None
             return row * block, [(count, (row + a) * block, (row + b) * block)], None
         if stmt.inline:
             loops = [tuple(self._int(o) for o in (lv.count, lv.src, lv.dst)) for lv in stmt.levels]
@@ -183,7 +185,8 @@ class RunCopies(TileRun):
         whole = not any(n % item for n in (row, *(step for _, _, step in loops)))
         if len(distinct(written)) != len(written) and not (adds and whole):
             self._finds("rows")
-        surplus = -row % block if source == "ub" else 0
+        over = stmt.kind == ops.STORE or (stmt.kind == ops.LOAD and self.readings.get("over-read") == "block")
+        surplus = -row % block if over else 0
         self._bounds(source, reads, surplus)
         self._bounds(dest, written, 0)
         if stmt.kind != ops.LOAD:
