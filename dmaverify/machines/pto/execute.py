@@ -63,15 +63,6 @@ class KernelMachine(RunCopies):
                 self.copy_number[id(stmt)] = len(self.copy_number) + 1
             self.seen(stmt)
 
-    # ------------------------------------------------------------ values
-
-    def _value(self, operand: ops.Operand) -> Any:
-        if operand.value is not None:
-            return operand.value
-        if operand.name not in self.values:
-            raise Beyond(operand.name)
-        return self.values[operand.name]
-
     def _block(self, body: Sequence[ops.Stmt]) -> Sequence[ops.Operand]:
         """Runs statements; what they yield at their end."""
         self.followed += 1 + len(body)

@@ -135,10 +135,15 @@ class Running:
         self.flags: set[tuple[str, str, int]] = set()  # that are set
         self.holding: dict[int, set[str]] = {}
 
-    def _int(self, operand: ops.Operand) -> int:
+    def _value(self, operand: ops.Operand) -> Any:
         if operand.value is not None:
             return operand.value
-        value = self.values.get(operand.name)
+        if operand.name not in self.values:
+            raise Beyond(operand.name)
+        return self.values[operand.name]
+
+    def _int(self, operand: ops.Operand) -> int:
+        value = self._value(operand)
         if not isinstance(value, int):
             raise Beyond(operand.name)
         return value

@@ -134,24 +134,21 @@ class TileReader:
         return [made, Reserved(op.name_span, space, int(base), int(size))]
 
     def tensor_view(self, op: Op) -> Stmt:
-        cursor = TokenCursor(op)
-        base = cursor.operand()
-        lists = lists_in(op, op.tokens)
-        shape, strides = lists.get("shape", []), lists.get("strides", [])
-        if len(op.results) != 1 or not shape or len(shape) != len(strides):
-            raise InputError(f"{op.name} takes as many strides as sizes", op.name_span, "shape = [..], strides = [..]")
-        self.types[op.results[0]] = OTHER
-        return TensorView(op.span, op.results[0], base, tuple(shape), tuple(strides), _element(op))
+        return TensorView(op.span, *self._dimensions(op, "shape", "strides", "as many strides as sizes"), _element(op))
 
     def part_view(self, op: Op) -> Stmt:
-        cursor = TokenCursor(op)
-        base = cursor.operand()
-        lists = lists_in(op, op.tokens)
-        offsets, sizes = lists.get("offsets", []), lists.get("sizes", [])
-        if len(op.results) != 1 or not sizes or len(sizes) != len(offsets):
-            raise InputError(f"{op.name} takes as many offsets as sizes", op.name_span, "offsets = [..], sizes = [..]")
+        return PartView(op.span, *self._dimensions(op, "offsets", "sizes", "as many offsets as sizes"))
+
+    def _dimensions(
+        self, op: Op, one: str, other: str, takes: str
+    ) -> tuple[str, Operand, tuple[Operand, ...], tuple[Operand, ...]]:
+        """A view by its name, what it is of, and two lists of a number for each dimension."""
+        base, lists = TokenCursor(op).operand(), lists_in(op, op.tokens)
+        first, second = lists.get(one, []), lists.get(other, [])
+        if len(op.results) != 1 or not first or len(first) != len(second):
+            raise InputError(f"{op.name} takes {takes}", op.name_span, f"{one} = [..], {other} = [..]")
         self.types[op.results[0]] = OTHER
-        return PartView(op.span, op.results[0], base, tuple(offsets), tuple(sizes))
+        return op.results[0], base, tuple(first), tuple(second)
 
     def valid_shape(self, op: Op) -> Stmt:
         args = TokenCursor(op).operands()
