@@ -18,7 +18,7 @@ from math import prod
 from dmaverify.language.affine import FALSE, ONE, ZERO, Lin, compare
 from dmaverify.machines.pto.ops import CastPtr, Operand
 from dmaverify.machines.pto.tile_operands import PRODUCTS, TileOperands
-from dmaverify.machines.pto.tile_places import TileCells
+from dmaverify.machines.pto.tile_places import CellTouch, TileCells
 from dmaverify.machines.pto.tiles import TileOp, TileWork, in_form
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value
 from dmaverify.program.instructions import CopyTouch, Place, Use
@@ -83,8 +83,8 @@ class TileMeaning(TileOperands):
             return None
         if self._meets(stmt, work, tiles, out):
             return None
-        touches: list[CopyTouch] = []
-        idle: list[CopyTouch] = []
+        touches: list[CellTouch] = []
+        idle: list[CellTouch] = []
         for index, tile in enumerate(tiles):
             way = work.way(index)
             if way == "scratch":
@@ -269,7 +269,7 @@ class TileMeaning(TileOperands):
         if not alike and not loads:  # of a larger part the valid region alone is written
             part = replace(part, shape=(*part.shape[:-2], tile.rows, tile.cols))
         self.tile_moves += 0 if self.dry else 1
-        touch = self._elements(part, "read" if loads else "data")
+        touch = CellTouch(self._elements(part, "read" if loads else "data"))
         if not loads:
             self._apart(part, stmt)
         cells = self._cells(tile, self._valid(tile), "data" if loads else "read")

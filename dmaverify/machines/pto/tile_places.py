@@ -11,8 +11,9 @@ Source: PTO IR manual (tile buffers).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from dmaverify.language.affine import TRUE, ZERO, Cond, Lin, both, compare
+from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.carried import Carried
 from dmaverify.machines.pto.limits import rooms, ub_memory
 from dmaverify.machines.pto.ops import Stmt
@@ -43,6 +44,17 @@ class TileCells:
     col: Lin
     rows: Lin
     cols: Lin
+
+
+class CellTouch(NamedTuple):
+    """The bytes of cells that are touched. Of a tile with an address, its cells as a memory of their own: what another
+    tile has left at the address is not what this one holds. Of boxes, written whole, their cells; in part, all bytes.
+    """
+
+    bytes: CopyTouch
+    own: CopyTouch | None = None
+    boxed: CopyTouch | None = None
+    anywhere: CopyTouch | None = None
 
 
 class TilePlaces(Carried):
@@ -258,31 +270,23 @@ class TilePlaces(Carried):
     def _all(self, tile: TileValue) -> TileCells:
         return TileCells(ZERO, ZERO, Lin(tile.kind.rows), Lin(tile.kind.cols))
 
-    def _cells(self, tile: TileValue, region: TileCells, kind: str, why: str = "") -> CopyTouch:
-        """The bytes of cells; of a tile with an address also, under its name, the cells as a memory of their own: what
-        another tile has left at the address is not what this one holds."""
-        made = replace(self._bytes_of(tile, region, kind), why=why)
-        self.touches_kept.append(made)
+    def _cells(self, tile: TileValue, region: TileCells, kind: str, why: str = "") -> CellTouch:
+        """The bytes of cells, and what stands for them besides."""
+        made, own = replace(self._bytes_of(tile, region, kind), why=why), None
         if tile.addressed:
-            apart = replace(tile, place=self._as_memory(tile))
-            self.own_names[id(made)] = replace(self._bytes_of(apart, region, kind), why=why)
-        if tile.kind.boxed:
-            if made.place.space == tile.place.space:
-                if made.writes:
-                    self.in_boxes[id(made)] = self._in_boxes(tile, region, kind)
-            else:
-                whole = "maybe" if made.writes else kind
-                self.anywhere_in[id(made)] = CopyTouch(whole, tile.place, ZERO, Lin(tile.kind.bytes), ())
-        return made
+            own = replace(self._bytes_of(replace(tile, place=self._as_memory(tile)), region, kind), why=why)
+        if not tile.kind.boxed:
+            return CellTouch(made, own)
+        if made.place.space == tile.place.space:
+            return CellTouch(made, own, self._in_boxes(tile, region, kind) if made.writes else None)
+        every = CopyTouch("maybe" if made.writes else kind, tile.place, ZERO, Lin(tile.kind.bytes), ())
+        return CellTouch(made, own, None, every)
 
-    def _element(self, tile: TileValue, number: Lin, kind: str) -> CopyTouch:
-        """The bytes of one element by its number in memory, and under the name of the tile."""
+    def _element(self, tile: TileValue, number: Lin, kind: str) -> CellTouch:
+        """The bytes of one element by its number in memory."""
         item = tile.kind.bits // 8
         made = CopyTouch(kind, tile.place, (tile.first + number) * item, Lin(item), ())
-        self.touches_kept.append(made)
-        if tile.addressed:
-            self.own_names[id(made)] = replace(made, place=self._as_memory(tile))
-        return made
+        return CellTouch(made, replace(made, place=self._as_memory(tile)) if tile.addressed else None)
 
     def _as_memory(self, tile: TileValue) -> Place:
         """A tile as a memory of its own."""
@@ -340,25 +344,6 @@ class TilePlaces(Carried):
         """That bytes from two places on are no bytes of each other."""
         return both([compare("le", begin + size - other), compare("le", other + reach - begin)], "or")
 
-    def _shared(self, one: TileValue, other: TileValue) -> tuple[Lin, Cond]:
-        """How far apart two tiles begin, and that they share no byte: parts of one tile lie beside each other, too."""
-        items = (one.kind.bits // 8, other.kind.bits // 8)
-        begins = [t.place.address + t.first * item for t, item in zip((one, other), items, strict=True)]
-        apart = begins[1] - begins[0]
-        if one.place.space != other.place.space:
-            return apart, TRUE
-        sizes = [
-            t.kind.bytes if t.whole is None else ((t.kind.rows - 1) * t.pitch + t.kind.cols) * t.kind.bits // 8
-            for t in (one, other)
-        ]
-        clear = self._clear(begins[0], sizes[0], begins[1], sizes[1])
-        pitch = one.pitch * items[0]
-        if one.whole is None or other.whole is None or pitch != other.pitch * items[1]:
-            return apart, clear
-        across = self.world.modulo(apart, pitch)
-        ends = (Lin(one.kind.cols * items[0]) - across, across + other.kind.cols * items[1] - pitch)
-        return apart, both([clear, both([compare("le", end) for end in ends])], "or")
-
     def _bytes_of(self, tile: TileValue, region: TileCells, kind: str) -> CopyTouch:
         shape, place = tile.kind, tile.place
         if shape.boxed and (region.rows, region.cols) == (Lin(shape.rows), Lin(shape.cols)):
@@ -383,18 +368,18 @@ class TilePlaces(Carried):
         self,
         name: str,
         pipe: str,
-        touches: Sequence[CopyTouch],
+        touches: Sequence[CellTouch],
         stmt: Stmt,
         *,
         stores: bool = False,
     ) -> list[Use]:
-        kept = tuple(t for t in touches if t.length != ZERO and all(c != ZERO for c, _ in t.steps))
-        extra = (self.own_names, self.in_boxes, self.anywhere_in)
-        named, boxed, anywhere = (tuple(of[id(t)] for t in kept if id(t) in of) for of in extra)
+        kept = [t for t in touches if t.bytes.length != ZERO and all(c != ZERO for c, _ in t.bytes.steps)]
         out = []
-        parts = [(kept, "stored" if stores else "computed", ""), (named, "computed", ""), (boxed, "computed", "")]
-        for part, needs, inferred in (*parts, (anywhere, "", "layout")):
+        needs = ("stored" if stores else "computed", "computed", "computed", "")
+        for side, needed in enumerate(needs):
+            part = tuple(one for touch in kept if (one := touch[side]) is not None)
             if part:
                 self.uses += 1
-                out.append(Use(-self.uses, pipe, part, stmt.span, name, self.when, inferred, needs=needs))
+                inferred = "" if needed else "layout"
+                out.append(Use(-self.uses, pipe, part, stmt.span, name, self.when, inferred, needs=needed))
         return out

@@ -20,7 +20,7 @@ from dmaverify.machines.pto.moves import reading_of
 from dmaverify.machines.pto.ops import Operand, ValueType
 from dmaverify.machines.pto.stated import PLAIN, Register, Setting
 from dmaverify.machines.pto.tiles import Reserved, TileType
-from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, Loose, NumberNeed, OperationFact, Place, Remark
+from dmaverify.program.instructions import Copy, Event, Fit, Loose, NumberNeed, OperationFact, Place, Remark
 from dmaverify.program.sticky import RegisterEvent
 from dmaverify.prove.flow.ask import term_text
 from dmaverify.targets.table import suggestion
@@ -160,10 +160,6 @@ class Values:
         self.reserved: list[Reserved] = []  # for tiles of the other core
         self.popped: list[tuple[str, TileValue, object]] = []  # of the other core: which, in which loops and branches
         self.lying: dict[int, tuple[Place, int, bool]] = {}  # tiles with an address, by tile_bytes: where, size, boxes
-        self.own_names: dict[int, CopyTouch] = {}  # cells of a tile under its own name, by the touch of its bytes
-        self.in_boxes: dict[int, CopyTouch] = {}  # cells of a whole tile in boxes, by the touch of its bytes
-        self.anywhere_in: dict[int, CopyTouch] = {}  # all bytes of a tile in boxes, by the touch of some of its cells
-        self.touches_kept: list[CopyTouch] = []
         self.tile_moves = 0
         self.around: list[str] = []  # counters of the loops around, outside in
         self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
