@@ -208,13 +208,13 @@ def _at(
     for index, (side, own, given) in enumerate(zip(sides, tensors, chosen, strict=False)):
         try:
             run = ContentRun(side.function, dict(zip(own, sizes, strict=True)), given, {}, 0, ())  # type: ignore[arg-type]
-            done = run.follow(terms, own, [name for n in any_value for name in n.names[index]])
+            done, held = run.follow(terms, own, [name for n in any_value for name in n.names[index]])
         except Beyond as error:
             lost = f"nothing in a run gives `{error}` a value" if str(error)[:1] == "%" else f"{error} is not followed"
             return Sameness("unknown", 0, f"{side.name}: {lost}")
         if done.found:
             return Sameness("unknown", 0, f"{side.name}: a run finds {', '.join(sorted(done.found))}")
-        left.append([done.memory[name].held for name in own])
+        left.append([held[name] for name in own])
     return _compared(left, tensors[0], terms)
 
 

@@ -560,13 +560,11 @@ def _left(
     values = {name: low for name, (low, _) in named.notes.ranges.items()}
     try:
         machine = ContentRun(named.function, dict.fromkeys(tensors, size), values, {}, 0, ())
-        runs = run_kernel(named.function, dict.fromkeys(tensors, size), values), machine.follow(terms, tensors)
+        run, held = machine.follow(terms, tensors)
+        drawn = run_kernel(named.function, dict.fromkeys(tensors, size), values)
     except Beyond:
         return None
-    if runs[0].found or runs[1].found:
-        return None
-    bytes_, held = ({n: run.memory[n].held for n in tensors} for run in runs)
-    return bytes_, held
+    return ({n: drawn.memory[n].held for n in tensors}, held) if not run.found else None
 
 
 def test_drawn_kernels_hold_the_same_bytes_exactly_where_their_origins_are_the_same() -> None:

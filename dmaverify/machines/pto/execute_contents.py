@@ -57,8 +57,10 @@ class _HeldRegisters(RegisterBytes):
 class ContentRun(KernelMachine):
     """A run that follows contents; `terms` are shared with the runs that it is held against."""
 
-    def follow(self, terms: Terms, tensors: Sequence[str], any_value: Collection[str] = ()) -> KernelRun:
-        """Runs, with what the tensors hold in the order in which they are named. An argument of `any_value` is a term
+    def follow(
+        self, terms: Terms, tensors: Sequence[str], any_value: Collection[str] = ()
+    ) -> tuple[KernelRun, dict[str, np.ndarray]]:
+        """Runs; what the tensors hold then, in the order in which they are named. An argument of `any_value` is a term
         as other contents are, and no number. Raises Beyond.
         """
         for name in any_value:
@@ -77,7 +79,7 @@ class ContentRun(KernelMachine):
         self.texts = {number: said for number, (_, said) in texts.items()}
         run = self.go()
         terms.followed += len(self.events)
-        return run
+        return run, {name: run.memory[name].held for name in tensors}
 
     # ------------------------------------------------------------ what bytes hold: the number of a term each
 
