@@ -52,7 +52,7 @@ def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
     kernel.idle = [stmt.span for stmt in copies_in(function.body) if meaning.order_of[id(stmt)] not in meaning.reached]
     meaning.leave()
     kernel.kept, kernel.cube, kernel.passed = tuple(meaning.kept), tuple(meaning.cube), function.passed
-    kernel.tile_moves, kernel.kinds = meaning.tile_moves, frozenset(map(type, ops.deep(function.body)))
+    kernel.kinds = frozenset(map(type, ops.deep(function.body)))
     kernel.remarks += beside_each_other(function.body, kernel.events)
     kernel.cores = tuple(name for what, name in meaning.machine.items() if what.endswith("idx"))
     kernel.same = frozenset(given | set(meaning.machine.values()) - set(kernel.cores))
@@ -143,9 +143,7 @@ class _Meaning(Accesses):
         if stmt.what == CUBE:
             self.cube += events
             events = []
-        given = [*self.yielded, *[None] * len(stmt.results)]
-        self.forget_bits(stmt.results)
-        self.values |= dict(zip(stmt.results, given, strict=False))
+        self.gives(stmt.results, [*self.yielded, *[None] * len(stmt.results)])
         self.yielded = outside
         return events
 
@@ -272,7 +270,7 @@ class _Meaning(Accesses):
             outside, self.when = self.when, (*self.when, *ran)
             events = [*events, *self.block(stmt.before)]
             self.when = outside
-        self.forget_bits(stmt.results)
+        self.gives(stmt.results)
         for name, kind, operand in zip(stmt.results, stmt.types, stmt.passed, strict=False):
             if operand.name in names or acts:
                 self.values[name] = self.values.get(operand.name if acts else f"{operand.name}.end")
@@ -306,12 +304,11 @@ class _Meaning(Accesses):
             when = compare("ne", bit)
         if self.world.roots(when) & (self.opaque | self.unsure):
             self.kernel.lost.append(stmt.span)
-        self.forget_bits(stmt.results)
         decided = when.known if when.known is not None else self.world.decide(when)
         if decided is not None:
             self.yielded = []
             events = self.block(stmt.then if decided else stmt.other)
-            self.values |= dict(zip(stmt.results, self.yielded, strict=False))
+            self.gives(stmt.results, self.yielded)
             return events
         before, outside, sides = dict(self.registers), self.when, self.sides
         arms, given, begun, after, kept, kept_before = [], [], [], [], [], self.kept
@@ -326,8 +323,7 @@ class _Meaning(Accesses):
         self.when, self.sides = outside, sides
         self.registers = self.under(behind_branch(before, begun, after, when, stmt.span))
         self.kept = [*kept_before, RegisterBranch((kept[0], kept[1]), self.held(self.registers), stmt.span.line, when)]
-        for name, left, right in zip(stmt.results, *given, strict=False):
-            self.values[name] = self._select(when, left, right)
+        self.gives(stmt.results, [self._select(when, left, right) for left, right in zip(*given, strict=False)])
         return Branch(when, arms[0], arms[1], stmt.span) if any(arms) else []
 
     def _for(self, stmt: ops.For) -> KernelLoop | list[Event] | None:
@@ -348,9 +344,7 @@ class _Meaning(Accesses):
             trip = self.world.least(trip, ZERO, most=True)
         most = self.world.interval(trip)[1]
         if trip == ZERO or (most is not None and most < 1):
-            self.forget_bits(stmt.results)
-            for result, (_, given) in zip(stmt.results, stmt.carried, strict=False):
-                self.values[result] = self.value(given)
+            self.gives(stmt.results, [self.value(first) for _, first in stmt.carried])
             return None
         self.counters += 1
         called = f"%k{self.counters}" if self.setting.canonical else stmt.counter
@@ -393,7 +387,5 @@ class _Meaning(Accesses):
         self.values, self.shaped = saved, outer
         self.any_shape(shaped)
         self.constants = constants
-        self.forget_bits(stmt.results)
-        for result, value in zip(stmt.results, forms, strict=False):
-            self.values[result] = self.behind(value, rounds, trip)
+        self.gives(stmt.results, [self.behind(value, rounds, trip) for value in forms])
         return KernelLoop(name, trip, body, stmt.span)

@@ -268,7 +268,7 @@ class TileMeaning(TileOperands):
             return None
         if not alike and not loads:  # of a larger part the valid region alone is written
             part = replace(part, shape=(*part.shape[:-2], tile.rows, tile.cols))
-        self.tile_moves += 0 if self.dry else 1
+        self.kernel.tile_moves += 0 if self.dry else 1
         touch = CellTouch(self._elements(part, "read" if loads else "data"))
         if not loads:
             self._apart(part, stmt)

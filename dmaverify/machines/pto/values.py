@@ -10,7 +10,7 @@ Source: PTO castptr (bytes) and addptr (elements).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
@@ -160,7 +160,6 @@ class Values:
         self.reserved: list[Reserved] = []  # for tiles of the other core
         self.popped: list[tuple[str, TileValue, object]] = []  # of the other core: which, in which loops and branches
         self.lying: dict[int, tuple[Place, int, bool]] = {}  # tiles with an address, by tile_bytes: where, size, boxes
-        self.tile_moves = 0
         self.around: list[str] = []  # counters of the loops around, outside in
         self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
         for name, kind, span in function.args:
@@ -298,13 +297,16 @@ class Values:
         self.constants[stmt.result] = stmt.value, stmt.type
         self.values[stmt.result] = Lin(signed(stmt.value, stmt.type.bits)) if stmt.type.kind == "int" else None
 
-    def forget_bits(self, names: Iterable[str]) -> None:
-        """A name that another region gave to a constant is no constant here, and has another type."""
+    def gives(self, names: Sequence[str], values: Sequence[Value] = ()) -> None:
+        """Gives names the values that a region or an operation makes: what another region called so is no constant
+        here.
+        """
         for name in names:
             self.constants.pop(name, None)
+        self.values |= dict(zip(names, values, strict=False))
 
     def _opaqueop(self, stmt: ops.OpaqueOp) -> None:
-        self.forget_bits(stmt.results)
+        self.gives(stmt.results)
         for name, kind in zip(stmt.results, stmt.types, strict=True):
             if stmt.loaded and kind.kind == "int":
                 self.values[name] = self.from_memory(name, kind)
