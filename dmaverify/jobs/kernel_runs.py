@@ -22,11 +22,12 @@ from dmaverify.execute.order import members
 from dmaverify.execute.outcome import Beyond, run_code
 from dmaverify.jobs.kernel_prices import values_of
 from dmaverify.language.numbers import Poly
-from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.execute_contents import COMPUTED, FILLED, UNWRITTEN, OriginRun
+from dmaverify.machines.pto.execute_terms import origin_of
 from dmaverify.machines.pto.judged import other_machines
 from dmaverify.machines.pto.named import NamedFunction, function_at, function_in_plan, functions_of
 from dmaverify.machines.pto.replay import MOST_BYTES, TROUBLE, UNSTATED
-from dmaverify.machines.pto.running import KernelRun, RunCopy
+from dmaverify.machines.pto.running import KernelRun, RunCopy, place_of
 from dmaverify.plan.kernels import PlanKernel
 from dmaverify.plan.plan import Plan
 from dmaverify.report.timeline import Slot
@@ -34,8 +35,7 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
 
 DRAWS, SPREAD, SHOWN = 1000, 64, 8
-COMPUTED, FILLED, NOTHING = -1, -2, -3
-_SAYS = {COMPUTED: "computed", FILLED: "padding, or not known", NOTHING: "nothing wrote it"}
+_SAYS = {COMPUTED: "computed", FILLED: "padding, or not known", UNWRITTEN: "nothing wrote it"}
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _ran(named: NamedFunction, given: Mapping[str, int]) -> RanKernel:
         beyond = f"its tensors hold {sum(tensors.values()):,} bytes"
     else:
         try:
-            run = run_kernel(named.function, tensors, values, others=notes.core)
+            run = OriginRun(named.function, tensors, values, {}, 0, notes.core).go()
         except Beyond as error:
             beyond = f"nothing in a run gives `{error}` a value" if str(error)[:1] == "%" else str(error)
     return RanKernel(named, values, tuple(drawn), tensors, run, beyond)
@@ -166,33 +166,29 @@ def size_at(said: int | Poly | None, values: Mapping[str, int]) -> int | None:
 def origins_of(done: RanKernel) -> dict[str, list[tuple[int, int, str]]]:
     """For each tensor that the kernel writes: (first byte, last byte, where they come from), each as long as it can."""
     assert done.run is not None
-    names = list(done.tensors)
-    marks = {name: np.full(len(memory.state), NOTHING, np.int64) for name, memory in done.run.memory.items()}
-    for number, name in enumerate(names):
-        marks[name] = (number << 48) + np.arange(len(marks[name]))
-    written = {name: np.zeros(len(held), bool) for name, held in marks.items()}
-    for event in done.run.events:
-        for one in (touch for touch in event.touched if touch.writes):
-            inside = one.maybe[done.run.memory[one.tier].has(one.maybe)]
-            written[one.tier][inside] = True
-            marks[one.tier][inside] = COMPUTED if event.copy is None else FILLED
-        if event.copy is not None:
-            ((source, _), (dest, _)), reads, data = event.copy.ends, event.copy.reads, event.copy.data
-            ok = done.run.memory[source].has(reads) & done.run.memory[dest].has(data)
-            marks[dest][data[ok]] = COMPUTED if event.atomic[0] else marks[source][reads[ok]]
-    found = {name: np.flatnonzero(written[name]) for name in names if written[name].any()}
-    return {name: list(_segments(marks[name], at, names)) for name, at in found.items()}
+    found = {}
+    for name in done.tensors:
+        place = place_of(name)
+        memory = done.run.memory[place]
+        written = np.zeros(len(memory.state), bool)
+        for touch in (one for event in done.run.events for one in event.touched if one.writes and one.tier == place):
+            written[touch.maybe[memory.has(touch.maybe)]] = True
+        if written.any():
+            found[name] = list(_segments(memory.held, np.flatnonzero(written), list(done.tensors)))
+    return found
 
 
-def _segments(marks: np.ndarray, at: np.ndarray, names: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    here = marks[at]
+def _segments(held: np.ndarray, at: np.ndarray, names: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    here = held[at]
     goes_on = (np.diff(at) == 1) & (np.diff(here) == (here[1:] >= 0))
     cuts = [0, *(np.flatnonzero(~goes_on) + 1).tolist(), len(at)]
     for first, end in pairwise(cuts):
-        mark = int(here[first])
-        low = mark & ((1 << 48) - 1)
-        said = _SAYS[mark] if mark < 0 else f"{names[mark >> 48]} {low:,}..{low + end - first - 1:,}"
-        yield int(at[first]), int(at[end - 1]), said
+        origin = origin_of(int(here[first]))
+        if isinstance(origin, tuple):
+            name, low = names[origin[0]], origin[1]
+            yield int(at[first]), int(at[end - 1]), f"{name} {low:,}..{low + end - first - 1:,}"
+        else:
+            yield int(at[first]), int(at[end - 1]), _SAYS[int(here[first])]
 
 
 # ------------------------------------------------------------------------------------------ told

@@ -12,6 +12,7 @@ from dmaverify.errors import Source
 from dmaverify.machines.pto import replay
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.running import KernelRun
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
@@ -193,3 +194,29 @@ def test_a_run_knows_the_readings_that_the_proof_knows(reading: str, length: str
     options = Options(cross_check=1 << 16, readings={name: option})
     (found,) = check_text(Source("k.mlir", UNITS.replace("LENGTH", length)), options=options)
     assert {f.rule for f in found.errors} == rules
+
+
+FAR = TEXT.replace("castptr %c0", "castptr %far").replace("  %c8 =", "  %far = arith.constant 4096 : i64\n  %c8 =")
+TILE = "!pto.tile_buf<loc=mat, dtype=f32, rows=16, cols=16, blayout=col_major, slayout=row_major>"
+MATRIX = f"""func.func @k(%NAME: !pto.ptr<f32>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %far = arith.constant 65536 : i64
+  %v = pto.make_tensor_view %NAME, shape = [%c16, %c16], strides = [%c16, %c1] : !pto.tensor_view<16x16xf32>
+  %p = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%c16, %c16] : !pto.tensor_view<16x16xf32>
+  %t = pto.alloc_tile addr = %far : {TILE}
+  pto.tload ins(%p : !pto.partition_tensor_view<16x16xf32>) outs(%t : {TILE})
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize("name", ["a", "ub", "mat"])
+@pytest.mark.parametrize(("left_out", "rules"), [("nothing", set()), ("_flag", {"core/hazard-raw"})])
+def test_a_tensor_is_no_memory_of_the_machine_whatever_it_is_called(name: str, left_out: str, rules: set[str]) -> None:
+    text = "".join(line for line in FAR.splitlines(keepends=True) if left_out not in line)
+    notes = f"// dmaverify: gm %{name} = 1024 bytes\n// dmaverify: gm %b = 1024 bytes\n"
+    assert {f.rule for f in check(notes + text.replace("%a", f"%{name}")).errors} == rules
+    _, (function,) = read_kernels(Source("k.mlir", MATRIX.replace("NAME", name)))
+    assert run_kernel(function, {name: 1024}).found == set()

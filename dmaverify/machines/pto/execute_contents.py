@@ -25,7 +25,7 @@ from dmaverify.machines.pto.execute import KernelMachine
 from dmaverify.machines.pto.execute_cells import CellTile, ElementView
 from dmaverify.machines.pto.execute_terms import CONSTANT, PART, Terms, tensor_bytes
 from dmaverify.machines.pto.execute_vector import LANEWISE, RegisterBytes
-from dmaverify.machines.pto.running import NEVER, KernelRun, Memory, Over
+from dmaverify.machines.pto.running import NEVER, KernelRun, Memory, Over, place_of
 from dmaverify.machines.pto.tiles import AllocTile, HandedTile, TileElement, TileOp, TileWork
 from dmaverify.values import dataclass, field
 
@@ -33,6 +33,7 @@ _PURE = re.compile(r"(arith|index|math|scf|affine|memref|builtin|cf)\..*|(func\.
 """Operations beside accesses and registers of which a run may pass: they give values and do nothing else."""
 
 
+COMPUTED, FILLED, UNWRITTEN = -1, -2, -3  # of bytes that lay nowhere before
 _MOVING = ("pto.tmov", "pto.textract", "pto.trowexpand", "pto.tcolexpand")
 _SUMS = ("pto.trowsum", "pto.tcolsum")
 _ALONG = {f"pto.t{way}{name}" for way in ("row", "col") for name in ("sum", "max", "min", "argmax", "argmin")}
@@ -54,7 +55,43 @@ class _HeldRegisters(RegisterBytes):
                 self.holds[new] = held
 
 
-class ContentRun(KernelMachine):
+class _NumberedRun(KernelMachine):
+    """A run whose memories hold numbers for bytes: those of tensors by their order."""
+
+    def _begin(self, tensors: Sequence[str]) -> None:
+        for name, memory in self.run.memory.items():
+            size = len(memory.state)
+            memory.held = tensor_bytes(tensors.index(name), size) if name in tensors else self._room(size).held
+
+
+class OriginRun(_NumberedRun):
+    """A run that follows where each byte lay before, in the tensors by their order, or why it lay nowhere."""
+
+    def go(self) -> KernelRun:
+        self._begin([name for name in self.run.memory if name != "ub"])
+        return super().go()
+
+    def _room(self, size: int) -> Memory:
+        return Memory(np.full(size, UNWRITTEN), np.full(size, NEVER, np.int8))
+
+    def _constant(self, values: np.ndarray) -> np.ndarray:
+        return np.full(len(values), FILLED)
+
+    def _lost(self, held: np.ndarray) -> np.ndarray:
+        return np.full(len(held), FILLED)
+
+    def _added(self, atomic: tuple[Any, ...], into: Memory, at: np.ndarray, given: np.ndarray, item: int) -> None:
+        into.held[at] = COMPUTED
+
+    def _happened(self, pipe: str, touched: Sequence[tuple[str, bool, np.ndarray]], *about: Any) -> None:
+        super()._happened(pipe, touched, *about)
+        if self.events[-1].copy is None:
+            for place, writes, at in touched:
+                memory = self.run.memory[place]
+                memory.held[at[memory.has(at)] if writes else []] = COMPUTED
+
+
+class ContentRun(_NumberedRun):
     """A run that follows contents; `terms` are shared with the runs that it is held against."""
 
     def follow(
@@ -68,9 +105,8 @@ class ContentRun(KernelMachine):
         self.terms = terms
         self.registers_of = held = _HeldRegisters(self.registers_of.size)
         self.holds = held.holds
-        for name, memory in self.run.memory.items():
-            size = len(memory.state)
-            memory.held = tensor_bytes(tensors.index(name), size) if name in tensors else self._room(size).held
+        places = [place_of(name) for name in tensors]
+        self._begin(places)
         texts = self.function.texts
         known = {said[0] for _, said in texts.values()}
         for name, _ in self.function.passed:
@@ -79,7 +115,7 @@ class ContentRun(KernelMachine):
         self.texts = {number: said for number, (_, said) in texts.items()}
         run = self.go()
         terms.followed += len(self.events)
-        return run, {name: run.memory[name].held for name in tensors}
+        return run, {name: run.memory[place].held for name, place in zip(tensors, places, strict=True)}
 
     # ------------------------------------------------------------ what bytes hold: the number of a term each
 

@@ -14,7 +14,7 @@ import numpy as np
 from dmaverify.execute.hazards import Touched, meetings, share
 from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.running import WRITTEN, RunCopy, RunEvent, Running
+from dmaverify.machines.pto.running import WRITTEN, RunCopy, RunEvent, Running, place_of
 from dmaverify.program.instructions import Shared
 
 PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
@@ -44,7 +44,7 @@ class RunOrder(Running):
 
     def _works(self, one: Shared, *, sets: bool) -> None:
         """One access of the other core."""
-        place = one.root or one.space
+        place = place_of(one.root) if one.root else one.space
         state = self.run.memory[place].state
         bytes_ = np.arange(one.start, len(state) if one.end is None else min(one.end, len(state)))
         if one.way == "r" and sets and one.space == "ub":

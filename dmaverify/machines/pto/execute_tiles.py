@@ -130,7 +130,7 @@ class TileRun(RunOrder):
             place, at = f"tile {owner}", 0
             self.run.memory[place] = self._room(kind.bytes)
         else:
-            place, at = "ub" if kind.loc == "vec" else kind.loc, self._int(stmt.address)
+            place, at = "ub" if kind.loc == "vec" else f"memory {kind.loc}", self._int(stmt.address)
             if place not in self.run.memory:
                 self.run.memory[place] = self._room(MOST_CELL_BYTES)
             if at % self.most["ub_line_bytes"]:

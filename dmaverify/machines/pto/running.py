@@ -27,6 +27,11 @@ MOST_MOVED = 1 << 24
 MOST_STATEMENTS = 1 << 21  # that a run follows, in all rounds of its loops
 
 
+def place_of(tensor: str) -> str:
+    """What the memory behind an argument is called: none has the name of UB."""
+    return f"%{tensor}" if tensor == "ub" else tensor
+
+
 class Over(Beyond):
     """Trouble was found, and nothing behind it has a meaning."""
 
@@ -118,12 +123,13 @@ class Running:
         size = self.most["ub_bytes_max"]
         memory = {"ub": Memory(_drawn(rng, size), np.full(size, NEVER, np.int8))}
         for name, size in gm.items():
-            memory[name] = Memory(_drawn(rng, size), np.full(size, WRITTEN, np.int8))
+            memory[place_of(name)] = Memory(_drawn(rng, size), np.full(size, WRITTEN, np.int8))
         self.run = KernelRun(memory=memory)
         self.values: dict[str, Any] = {}  # numbers, pointers as (memory, byte, bytes of an element), tiles and views
         for name, kind, _ in function.args:
             plain = name.lstrip("%")
-            self.values[name] = (plain, 0, kind.item_bytes) if kind.kind == "pointer" else arguments.get(plain, 0)
+            pointer = (place_of(plain), 0, kind.item_bytes)
+            self.values[name] = pointer if kind.kind == "pointer" else arguments.get(plain, 0)
         self.raw: dict[str, tuple[int, int]] = {}
         self.registers: dict[str, tuple[int, int]] = {}
         self.pad: tuple[int, int] | None = None
