@@ -59,6 +59,13 @@ def test_a_kernel_with_symbols_has_no_single_run(monkeypatch: pytest.MonkeyPatch
     assert check(symbolic).status is Status.PROVED
 
 
+@pytest.mark.parametrize("name", ["n", "true", "or", "as", "distinct"])
+def test_an_argument_may_be_called_by_a_word_of_the_solver(name: str) -> None:
+    text = TEXT.replace("ptr<f32, gm>) {", f"ptr<f32, gm>, %{name}: i64) {{").replace("nburst(%c8", f"nburst(%{name}")
+    assert check(text).status is Status.PROVED
+    assert check(f"// dmaverify: assume %{name} in 1..5000\n{text}").status is Status.REFUTED  # more than UB holds
+
+
 def test_a_finding_with_values_of_symbols_is_held_against_a_run_at_them(monkeypatch: pytest.MonkeyPatch) -> None:
     turns = """  scf.for %i = %i0 to %n step %i1 {
     %late = arith.cmpi sge, %i, %i2 : index

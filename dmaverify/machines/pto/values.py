@@ -63,6 +63,7 @@ class TensorPart:
 
 
 Value = Lin | Place | Cond | Lanes | TileValue | TensorPart | None
+_WORDS = frozenset(("true", "false", "not", "and", "or", "xor", "distinct", "as", "let", "forall", "exists", "par"))
 _NAMED = re.compile(r"%c(_?)(\d+)(?:_(?:i\d+|index))?(?:_\d+)?")
 
 
@@ -121,8 +122,9 @@ def signed(value: int, bits: int) -> int:
 
 
 def name_of(text: str) -> str:
+    """The symbol of a value: a name that SMT-LIB has for nothing else."""
     plain = re.sub(r"\W", "_", text.lstrip("%"))
-    return plain if plain[:1].isalpha() else f"v{plain}"
+    return plain if plain[:1].isalpha() and plain not in _WORDS else f"v{plain}"
 
 
 class Values:
