@@ -99,13 +99,11 @@ def priced_entries(
 def _kernel(plan: Plan, one: PlanKernel, chosen: Chosen, as_json: bool) -> Priced:
     """A kernel in PTO text, in its symbols."""
     from dmaverify.jobs.kernel_prices import cost_text, kernel_cost
-    from dmaverify.machines.pto.limits import on
     from dmaverify.machines.pto.named import function_in_plan
 
     try:
         machine = plan.targets[one.target]
-        with on(machine, one.span):
-            data = kernel_cost(function_in_plan(one), {}, explain=chosen.explain, machine=machine)
+        data = kernel_cost(function_in_plan(one, machine), {}, explain=chosen.explain)
     except InputError as error:
         return _unpriced(one.name, error)
     return Priced("" if as_json else cost_text(data, formula=chosen.formula, explain=chosen.explain), data)

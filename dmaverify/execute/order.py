@@ -1,4 +1,5 @@
-"""Who waits for whom: what lanes know, everything that precedes a piece, loop bodies, sets that may run at once.
+"""Who waits for whom: what lanes know of each other by signals and barriers, everything that precedes a piece, loop
+bodies, sets that may run at once.
 
 Knows: events and pieces as numbers, sets of them as bits. Does not know: what one does.
 Law: bit i of entry j says that i ends before j begins.
@@ -6,7 +7,7 @@ Law: bit i of entry j says that i ends before j begins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -39,6 +40,7 @@ class LaneOrder:
     """What is surely done before each event: a lane knows what was done when it waited, whatever it was given since."""
 
     def __init__(self) -> None:
+        self.signals: dict[object, int] = {}  # what whoever waits for one learns
         self.known: dict[int, int] = {}  # of each event, those that end before it begins
         self.issued: dict[object, int] = {}
         self._knows: dict[object, int] = {}
@@ -53,6 +55,22 @@ class LaneOrder:
 
     def learns(self, lane: object, done: int) -> None:
         self._knows[lane] = self._knows.get(lane, 0) | done
+
+    def meet(self, before: Collection[object], behind: Collection[object]) -> None:
+        """Some lanes wait for all that others were given so far; a barrier is one of lanes for themselves."""
+        done = 0
+        for lane in before:
+            done |= self.done(lane)
+        for lane in behind:
+            self.learns(lane, done)
+
+    def gives(self, lane: object, signal: object) -> None:
+        """Sets a signal when all that a lane was given so far is done."""
+        self.signals[signal] = self.signals.get(signal, 0) | self.done(lane)
+
+    def waits(self, lane: object, signal: object) -> None:
+        """A lane waits for a signal, which stays."""
+        self.learns(lane, self.signals.get(signal, 0))
 
 
 def closed(direct: Sequence[int]) -> list[int] | None:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.hazards import Touched
+from dmaverify.execute.hazards import RunPiece
 from dmaverify.execute.order import mask
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import HeldTensor
 from dmaverify.language.distinct import common, distinct
-from dmaverify.values import dataclass, field, replace
+from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,13 +30,11 @@ COVER, ONCE = "core/tiles-cover", "core/tiles-once"
 
 
 @dataclass
-class LanePiece:
+class LanePiece(RunPiece):
     """The work of one lane in one iteration of one step."""
 
-    step: int
-    lane: str
-    turn: int
-    touched: list[Touched] = field(default_factory=list)
+    step: int = 0
+    turn: int = 0
     rooms: frozenset[int] = frozenset()  # slices with banks that its DMA works in
     context: str = ""  # of the step, where the lane is not it
 

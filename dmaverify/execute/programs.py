@@ -145,7 +145,7 @@ class ProgramRun:
             if piece.step == step and piece.turn != turn:
                 break
         context = self.program.steps[step].context
-        self.pieces.append(LanePiece(step, lane, turn, context="" if context == lane else context))
+        self.pieces.append(LanePiece(lane, step=step, turn=turn, context="" if context == lane else context))
         return self.pieces[-1]
 
     def _moved(self, i: int, step: RunStep, run: TransferRun, turn: int, values: Mapping[str, int]) -> None:
@@ -303,13 +303,11 @@ class ProgramRun:
 
     def _races(self, before: Sequence[int], landed: Sequence[int]) -> None:
         """Bytes that two pieces touch with nothing between. Those in one queue alone (not `landed`) stay open."""
-        flat = [(n, t) for n, piece in enumerate(self.pieces) for t in piece.touched]
         ordered = list(landed)
         for i, waits in enumerate(landed):
             for j in bits(waits >> i + 1):
                 ordered[i + 1 + j] |= 1 << i
-        for kind, a, b in sorted(meetings(flat, ordered), key=lambda found: found[1:]):
-            (i, one), (j, other) = flat[a], flat[b]
+        for kind, (i, one), (j, other) in sorted(meetings(self.pieces, ordered), key=lambda m: (m[1][0], m[2][0])):
             first, second = (self.pieces[n] for n in (i, j))
             alone = (first.step, first.turn) == (second.step, second.turn)
             if alone and not isinstance(self.program.steps[first.step].work[0], Reach):

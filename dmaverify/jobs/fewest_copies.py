@@ -95,7 +95,7 @@ def _judged(one: Synthesis, refused: list[Verdict]) -> tuple[int, Synthesis | No
         refused.append(verdict)
         return 0, None
     readings: dict[str, Any] = {}
-    for knob, names in knobs().items():
+    for knob, names in knobs(one.target).items():
         for other in names[1:]:
             (again,) = check(one.plan, options=Options(readings={knob: other}))
             said = (sorted({f.rule for f in again.errors}) or "unknown") if _lost(again) else "proved"

@@ -59,8 +59,8 @@ def values_of(texts: Sequence[str]) -> dict[str, int]:
 def kernel_cost(
     named: NamedFunction, given: Mapping[str, int], *, explain: bool = False, machine: Target | None = None
 ) -> dict[str, Any]:
-    """The cost of a kernel as data, by the figures of a machine (None: the one that reads such kernels)."""
-    machine = machine or shipped()
+    """The cost of a kernel as data, by the figures of a machine (None: the one that it was read for)."""
+    machine = machine or named.function.target
     kernel = named.kernel()
     figures = copy_figures(machine)
     cost = price(kernel.events, kernel.world, figures)
@@ -78,7 +78,8 @@ def kernel_cost(
         from dmaverify.cost.copy_advice import advice
         from dmaverify.machines.pto.moves import touches_of
 
-        found = advice(kernel.events, kernel.world, figures, lambda copy: touches_of(copy, kernel.world, {}))
+        meant = named.function.target
+        found = advice(kernel.events, kernel.world, figures, lambda copy: touches_of(copy, kernel.world, {}, meant))
         data["advice"] = [{"line": a.line, "text": a.text, "proved": a.proved, "saves": dict(a.saves)} for a in found]
     return data
 

@@ -22,12 +22,12 @@ from dmaverify.execute.order import members
 from dmaverify.execute.outcome import Beyond, run_code
 from dmaverify.jobs.kernel_prices import values_of
 from dmaverify.language.numbers import Poly
-from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.execute_contents import COMPUTED, FILLED, UNWRITTEN, OriginRun
+from dmaverify.machines.pto.execute_terms import origin_of
 from dmaverify.machines.pto.judged import other_machines
-from dmaverify.machines.pto.limits import machine, on
 from dmaverify.machines.pto.named import NamedFunction, function_at, function_in_plan, functions_of
 from dmaverify.machines.pto.replay import MOST_BYTES, TROUBLE, UNSTATED
-from dmaverify.machines.pto.running import KernelRun, RunCopy
+from dmaverify.machines.pto.running import KernelRun, RunCopy, place_of
 from dmaverify.plan.kernels import PlanKernel
 from dmaverify.plan.plan import Plan
 from dmaverify.report.timeline import Slot
@@ -35,8 +35,7 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
 
 DRAWS, SPREAD, SHOWN = 1000, 64, 8
-COMPUTED, FILLED, NOTHING = -1, -2, -3
-_SAYS = {COMPUTED: "computed", FILLED: "padding, or not known", NOTHING: "nothing wrote it"}
+_SAYS = {COMPUTED: "computed", FILLED: "padding, or not known", UNWRITTEN: "nothing wrote it"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,10 @@ class RanKernel:
     tensors: Mapping[str, int]
     run: KernelRun | None
     beyond: str
-    machine: Target
+
+    @property
+    def machine(self) -> Target:
+        return self.named.function.target
 
     @property
     def broken(self) -> dict[str, str]:
@@ -77,8 +79,7 @@ def ran_kernels(path: str, given: Sequence[str] = ()) -> list[RanKernel]:
 
 def ran_of_plan(entry: PlanKernel, target: Target) -> RanKernel:
     """The kernel of a plan, run once on its machine. Raises InputError."""
-    with on(target, entry.span):
-        return _ran(function_in_plan(entry), {})
+    return _ran(function_in_plan(entry, target), {})
 
 
 def run_in(plan: Plan) -> RanKernel:
@@ -119,10 +120,10 @@ def _ran(named: NamedFunction, given: Mapping[str, int]) -> RanKernel:
         beyond = f"its tensors hold {sum(tensors.values()):,} bytes"
     else:
         try:
-            run = run_kernel(named.function, tensors, values, others=notes.core)
+            run = OriginRun(named.function, tensors, values, {}, 0, notes.core).go()
         except Beyond as error:
             beyond = f"nothing in a run gives `{error}` a value" if str(error)[:1] == "%" else str(error)
-    return RanKernel(named, values, tuple(drawn), tensors, run, beyond, machine())
+    return RanKernel(named, values, tuple(drawn), tensors, run, beyond)
 
 
 def _values(named: NamedFunction, numbers: Sequence[str], given: Mapping[str, int]) -> dict[str, int]:
@@ -165,33 +166,29 @@ def size_at(said: int | Poly | None, values: Mapping[str, int]) -> int | None:
 def origins_of(done: RanKernel) -> dict[str, list[tuple[int, int, str]]]:
     """For each tensor that the kernel writes: (first byte, last byte, where they come from), each as long as it can."""
     assert done.run is not None
-    names = list(done.tensors)
-    marks = {name: np.full(len(memory.state), NOTHING, np.int64) for name, memory in done.run.memory.items()}
-    for number, name in enumerate(names):
-        marks[name] = (number << 48) + np.arange(len(marks[name]))
-    written = {name: np.zeros(len(held), bool) for name, held in marks.items()}
-    for event in done.run.events:
-        for place, at in event.writes.items():
-            inside = at[done.run.memory[place].has(at)]
-            written[place][inside] = True
-            marks[place][inside] = COMPUTED if event.copy is None else FILLED
-        if event.copy is not None:
-            ((source, _), (dest, _)), reads, data = event.copy.ends, event.copy.reads, event.copy.data
-            ok = done.run.memory[source].has(reads) & done.run.memory[dest].has(data)
-            marks[dest][data[ok]] = COMPUTED if event.atomic[0] else marks[source][reads[ok]]
-    found = {name: np.flatnonzero(written[name]) for name in names if written[name].any()}
-    return {name: list(_segments(marks[name], at, names)) for name, at in found.items()}
+    found = {}
+    for name in done.tensors:
+        place = place_of(name)
+        memory = done.run.memory[place]
+        written = np.zeros(len(memory.state), bool)
+        for touch in (one for event in done.run.events for one in event.touched if one.writes and one.tier == place):
+            written[touch.maybe[memory.has(touch.maybe)]] = True
+        if written.any():
+            found[name] = list(_segments(memory.held, np.flatnonzero(written), list(done.tensors)))
+    return found
 
 
-def _segments(marks: np.ndarray, at: np.ndarray, names: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    here = marks[at]
+def _segments(held: np.ndarray, at: np.ndarray, names: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    here = held[at]
     goes_on = (np.diff(at) == 1) & (np.diff(here) == (here[1:] >= 0))
     cuts = [0, *(np.flatnonzero(~goes_on) + 1).tolist(), len(at)]
     for first, end in pairwise(cuts):
-        mark = int(here[first])
-        low = mark & ((1 << 48) - 1)
-        said = _SAYS[mark] if mark < 0 else f"{names[mark >> 48]} {low:,}..{low + end - first - 1:,}"
-        yield int(at[first]), int(at[end - 1]), said
+        origin = origin_of(int(here[first]))
+        if isinstance(origin, tuple):
+            name, low = names[origin[0]], origin[1]
+            yield int(at[first]), int(at[end - 1]), f"{name} {low:,}..{low + end - first - 1:,}"
+        else:
+            yield int(at[first]), int(at[end - 1]), _SAYS[int(here[first])]
 
 
 # ------------------------------------------------------------------------------------------ told
@@ -269,21 +266,21 @@ def slots_of_run(done: RanKernel) -> tuple[Slot, ...]:
     for number, event in enumerate(done.run.events):
         known = members(done.run.order.known[number], number)
         latest = of[int(np.where(known, ends[:number], -1).argmax())] if known.any() else None
-        behind = [slot for slot in (latest, last.get(event.pipe)) if slot is not None]
+        behind = [slot for slot in (latest, last.get(event.lane)) if slot is not None]
         waits = max(behind, key=lambda slot: slot.end, default=None)
         start, copy = (waits.end if waits else 0.0), event.copy
         named = f"{number + 1}: copy {copy.number}, line {copy.line}" if copy else f"{number + 1}: access"
         cycles = _cycles(copy, figures) if copy else 0.0
         about: dict[str, Any] = {"moves": iterations_of(copy)[:SHOWN]} if copy else {"no price": "no figure is public"}
-        slot = Slot(named, event.pipe, start, start + cycles, about, waits.step if waits else None)
+        slot = Slot(named, event.lane, start, start + cycles, about, waits.step if waits else None)
         of.append(slot)
         ends[number] = slot.end
-        last[event.pipe] = slot
+        last[event.lane] = slot
         slots.append(slot)
         rounds = iterations_of(copy) if copy else []
         for at, said in enumerate(rounds if len(rounds) > 1 else ()):
             each = cycles / len(rounds)
-            slots.append(Slot(said, event.pipe, start + at * each, start + (at + 1) * each, {"share": "equal parts"}))
+            slots.append(Slot(said, event.lane, start + at * each, start + (at + 1) * each, {"share": "equal parts"}))
     return tuple(slots)
 
 

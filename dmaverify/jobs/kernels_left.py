@@ -27,7 +27,6 @@ from dmaverify.machines.pto.ops import OpaqueOp, deep
 from dmaverify.machines.pto.replay import MOST_BYTES, UNSTATED
 from dmaverify.prove.flow.same_kernel import Sameness
 from dmaverify.prove.options import Options
-from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Status, Verdict
 
@@ -70,7 +69,7 @@ def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
         return Sameness("unknown", 0, "their arguments differ")
     if any(kind.space == "ub" for side in sides for _, kind, _ in side.function.args):
         return Sameness("unknown", 0, "one works on a buffer that it is given")
-    verdicts = [check_function(s.function, s.name, s.notes, load_target("pto"), Options()) for s in sides]
+    verdicts = [check_function(s.function, s.name, s.notes, Options()) for s in sides]
     for side, verdict in zip(sides, verdicts, strict=True):
         if why := _open(side, verdict):
             return Sameness("unknown", 0, why, (side.function.span,))

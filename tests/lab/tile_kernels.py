@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.signatures import signatures
 from dmaverify.machines.pto.tiles import tile_work
 
@@ -221,7 +222,7 @@ def tile_kernel_of(rng: random.Random) -> TileKernel:
 def _product(rng: random.Random) -> TileKernel:
     """A product of matrices on the cube core, in memories of its own."""
     rows, inner, cols = (rng.choice([8, 16]) for _ in range(3))
-    name = rng.choice(sorted(n for n in tile_work() if n.startswith(("pto.tmatmul", "pto.tgemv"))))
+    name = rng.choice(sorted(n for n in tile_work(shipped()) if n.startswith(("pto.tmatmul", "pto.tgemv"))))
     rows = 1 if "tgemv" in name else rows
     at = None if rng.random() < 0.5 else 0
     shapes = {"mat": (rows, inner), "mat2": (inner, cols), "left": (rows, inner), "right": (inner, cols)}
@@ -271,7 +272,7 @@ class _Drawn:
         """Operations on tiles of the valid region, each of which may use the results of those before."""
         whole, results, out = [first, second], [], list[Work]()
         for _ in range(count):
-            name = self.rng.choice(sorted(n for n, w in tile_work().items() if w.writes != "move"))
+            name = self.rng.choice(sorted(n for n, w in tile_work(shipped()).items() if w.writes != "move"))
             made = self._work(name, self.rng.choice(whole), self.rng.choice(whole), out)
             if made is None:
                 return self.works(first, second, count)
@@ -282,8 +283,8 @@ class _Drawn:
 
     def _work(self, name: str, one: str, two: str, out: list[Work]) -> str | None:
         """One operation, with what it needs before it; the tile of its result."""
-        work, (rows, cols) = tile_work()[name], self.valid
-        known = signatures().get(name.removeprefix("pto."))
+        work, (rows, cols) = tile_work(shipped())[name], self.valid
+        known = signatures(shipped()).get(name.removeprefix("pto."))
         listed = known.of.get("T", ()) if known else ()
         whole = known is not None and "I" in known.makes
         if (listed and DTYPES[self.item] not in listed) or (whole and self.item == 1):

@@ -103,7 +103,7 @@ def outcome(kernel: DrawnKernel, number: int = 0, *, whole: bool = True) -> Outc
     else:
         with one_reading():
             function, notes = read(text)
-            verdict = check_function(function, "kernel", notes, load_target("pto"), STANDARD)
+            verdict = check_function(function, "kernel", notes, STANDARD)
     try:
         found = ran(text, tuple(kernel.tensors.items()), kernel.core).found
     except Beyond:
@@ -203,7 +203,7 @@ def moved(run: KernelRun) -> dict[int, int]:
 def padded(kernel: DrawnKernel, run: KernelRun) -> list[int]:
     """Bytes that the first load of the kernel pads, as they are in the end; those that nothing wrote are -1."""
     memory = run.memory["ub"]
-    return [int(memory.bytes_[at]) if memory.state[at] == 1 else -1 for at in padding(kernel)]
+    return [int(memory.held[at]) if memory.state[at] == 1 else -1 for at in padding(kernel)]
 
 
 def padding(kernel: DrawnKernel) -> list[int]:
@@ -245,7 +245,7 @@ def equality(kernel: DrawnKernel, mutant: DrawnKernel) -> Equality:
     changed = any(
         not np.array_equal(getattr(runs[0].memory[m], part), getattr(runs[1].memory[m], part))
         for m in runs[0].memory
-        for part in ("bytes_", "state")
+        for part in ("held", "state")
     )
     return Equality(same_functions(function, second).status, answer, changed, mutant.note, (text, other, mutant.text()))
 

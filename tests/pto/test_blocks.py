@@ -80,7 +80,7 @@ def test_blocks_run_as_their_loops_do(turned: bool, fault: str) -> None:
         sizes = {name.lstrip("%"): 1 << 16 for name, kind, _ in function.args if kind.kind == "pointer"}
         numbers = {name.lstrip("%"): 3 for name, kind, _ in function.args if kind.kind == "int"}
         run = run_kernel(function, sizes, numbers)
-        ran.append((run.found, [c.number for c in run.copies], run.memory["ub"].bytes_.tobytes()))
+        ran.append((run.found, [c.number for c in run.copies], run.memory["ub"].held.tobytes()))
     assert ran[0] == ran[1]
     assert bool(ran[0][0]) == bool(fault)
 

@@ -503,6 +503,19 @@ def test_a_value_of_a_loop_is_no_constant_of_its_name_in_another_branch() -> Non
     assert found.status != "same"
 
 
+def test_a_value_to_pad_with_may_be_computed_from_constants_in_both_surfaces() -> None:
+    three = "  %one = arith.constant 1 : i32\n  %p = arith.addi %one, {} : i32\n"
+    three = "  %two = arith.constant {} : i32\n" + three.format("%two")
+    inline = "  pto.mte_gm_ub %a, %u, %c0, %c48 nburst(%c1, %c48, %c64) pad(%p, %c0, %c4)\n"
+    inline += f"    : {GU}, i64, i64, i64, i64, i64, pad i32, i64, i64\n"
+    registers = """  pto.set_mov_pad_val %p : i32
+  pto.copy_gm_to_ubuf %a, %u, %c0, %c1, %c48, %c0, %c4, %on, %c0, %c48, %c64
+    : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64, i1, i64, i64, i64
+"""
+    for number, status in ((2, "same"), (3, "different")):
+        assert compare(three.format(number) + inline, three.format(2) + registers).status == status
+
+
 def test_what_a_kernel_supposes_is_a_condition_of_being_equal(tmp_path: Path) -> None:
     padded = """  pto.copy_gm_to_ubuf %a, %u, %c0, %c1, %c48, %c0, %c4, %on, %c0, %c48, %c64
     : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64, i1, i64, i64, i64

@@ -10,6 +10,7 @@ from lab.draws import rest
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.signatures import signatures
 from dmaverify.prove.options import Options
@@ -469,7 +470,9 @@ def operation(name: str) -> str:
     two = {"vadd", "vsub", "vmul", "vdiv", "vmax", "vmin", "vand", "vor", "vxor", "vshl", "vshr", "vprelu", "vexpdif"}
     two |= {"vexpdiff", "vabsdif", "vaddrelu", "vsubrelu", "vaxpy", "vsel"}
     count = 3 if name == "vmula" else 2 if name in two else 1
-    scalar, kind = ("%one, ", "i64, ") if name in signatures() and "s" in signatures()[name].takes else ("", "")
+    scalar, kind = (
+        ("%one, ", "i64, ") if name in signatures(shipped()) and "s" in signatures(shipped())[name].takes else ("", "")
+    )
     return f"%w = pto.{name} {'%v, ' * count}{scalar}%in : {f'{F32}, ' * count}{kind}{B32} -> {F32}"
 
 
@@ -521,15 +524,14 @@ def test_garbage_behind_an_operation_or_a_mask_without_a_rule_is_a_doubt(made: s
     assert run.whole is whole
 
 
-def test_a_register_that_a_branch_gives_is_followed() -> None:
-    rows = [
-        "%true = arith.constant true",
-        f"%w = scf.if %true -> ({F32}) {{",
-        LOAD,
-        f"scf.yield %v : {F32}",
-        "} else {",
-    ]
-    rows += [MADE, f"scf.yield %x : {F32}", "}", KEEP]
-    for loaded, found in ((128, {"definite"}), (256, set())):
-        _, (function,) = read_kernels(Source("k.mlir", text_of(loaded, 256, *rows)))
-        assert run_kernel(function, {"in": 4096, "out": 4096}).found == found
+BRANCH = ["%true = arith.constant true", f"%w = scf.if %true -> ({F32}) {{", LOAD, f"scf.yield %v : {F32}", "} else {"]
+BRANCH += [MADE, f"scf.yield %x : {F32}", "}", KEEP]
+BLOCKS = [f"%w = scf.execute_region -> {F32} {{", LOAD, f"cf.br ^next(%v : {F32})", f"^next(%x : {F32}):"]
+BLOCKS += [f"scf.yield %x : {F32}", "}", KEEP]
+
+
+@pytest.mark.parametrize("rows", [BRANCH, BLOCKS])
+@pytest.mark.parametrize(("loaded", "found"), [(128, {"definite"}), (256, set())])
+def test_a_register_that_a_region_gives_is_followed(rows: list[str], loaded: int, found: set[str]) -> None:
+    _, (function,) = read_kernels(Source("k.mlir", text_of(loaded, 256, *rows)))
+    assert run_kernel(function, {"in": 4096, "out": 4096}).found == found

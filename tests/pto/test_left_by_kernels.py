@@ -17,6 +17,7 @@ from dmaverify.errors import Source
 from dmaverify.execute.outcome import Beyond
 from dmaverify.jobs import kernels_left
 from dmaverify.jobs.kernels_left import same_left
+from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.execute_contents import ContentRun
 from dmaverify.machines.pto.execute_terms import Terms
 from dmaverify.machines.pto.named import NamedFunction, named_in
@@ -560,9 +561,10 @@ def _left(
     try:
         machine = ContentRun(named.function, dict.fromkeys(tensors, size), values, {}, 0, ())
         run, held = machine.follow(terms, tensors)
+        drawn = run_kernel(named.function, dict.fromkeys(tensors, size), values)
     except Beyond:
         return None
-    return ({n: run.memory[n].bytes_ for n in tensors}, held) if not run.found else None
+    return ({n: drawn.memory[n].held for n in tensors}, held) if not run.found else None
 
 
 def test_drawn_kernels_hold_the_same_bytes_exactly_where_their_origins_are_the_same() -> None:

@@ -12,6 +12,7 @@ from dmaverify.errors import Source
 from dmaverify.machines.pto import replay
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.running import KernelRun
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
@@ -56,6 +57,13 @@ def test_a_kernel_with_symbols_has_no_single_run(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun({"war": ""}))
     symbolic = TEXT.replace("ptr<f32, gm>) {", "ptr<f32, gm>, %n: i64) {").replace("nburst(%c8", "nburst(%n")
     assert check(symbolic).status is Status.PROVED
+
+
+@pytest.mark.parametrize("name", ["n", "true", "or", "as", "distinct"])
+def test_an_argument_may_be_called_by_a_word_of_the_solver(name: str) -> None:
+    text = TEXT.replace("ptr<f32, gm>) {", f"ptr<f32, gm>, %{name}: i64) {{").replace("nburst(%c8", f"nburst(%{name}")
+    assert check(text).status is Status.PROVED
+    assert check(f"// dmaverify: assume %{name} in 1..5000\n{text}").status is Status.REFUTED  # more than UB holds
 
 
 def test_a_finding_with_values_of_symbols_is_held_against_a_run_at_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,3 +162,68 @@ def test_a_copy_whose_registers_are_not_known_may_have_written(first: list[str],
     found = check(REGISTERS.replace("FIRST", "\n  ".join(first)).replace("ROWS", rows))
     assert {f.rule for f in found.errors} == rules
     assert found.status is (Status.REFUTED if rules else Status.PROVED)
+
+
+LOCAL = f"pto.copy_ubuf_to_ubuf %u, %v, %c0, %c1, LENGTH, %c0, %c0 : {UB}, {UB}, i64, i64, i64, i64, i64"
+UNITS = f"""// dmaverify: gm %a = 80 bytes
+// dmaverify: gm %b = 48 bytes
+func.func @k(%a: {GM}, %b: {GM}) {{
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c3 = arith.constant 3 : i64
+  %c48 = arith.constant 48 : i64
+  %c80 = arith.constant 80 : i64
+  %far = arith.constant 4096 : i64
+  %u = pto.castptr %c0 : i64 -> {UB}
+  %v = pto.castptr %far : i64 -> {UB}
+  pto.mte_gm_ub %a, %u, %c0, %c80 nburst(%c1, %c80, %c80) : {GM}, {UB}, i64, i64, i64, i64, i64
+  pto.barrier #pto.pipe<PIPE_ALL>
+  {LOCAL}
+  pto.barrier #pto.pipe<PIPE_ALL>
+  pto.mte_ub_gm %v, %b, %c48 nburst(%c1, %c48, %c48) : {UB}, {GM}, i64, i64, i64, i64
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("reading", "length", "rules"),
+    [
+        ("local-unit=blocks", "%c3", {"core/definite"}),  # 96 bytes, of which 80 are loaded
+        ("local-unit=bytes", "%c48", set()),
+        ("local-unit=bytes", "%c3", {"core/definite"}),  # 48 bytes are stored, 3 were copied
+        ("over-read=none", "%c1", {"core/definite"}),
+        ("over-read=block", "%c1", {"core/definite", "core/in-bounds"}),  # 96 bytes of a tensor of 80
+    ],
+)
+def test_a_run_knows_the_readings_that_the_proof_knows(reading: str, length: str, rules: set[str]) -> None:
+    name, _, option = reading.partition("=")
+    options = Options(cross_check=1 << 16, readings={name: option})
+    (found,) = check_text(Source("k.mlir", UNITS.replace("LENGTH", length)), options=options)
+    assert {f.rule for f in found.errors} == rules
+
+
+FAR = TEXT.replace("castptr %c0", "castptr %far").replace("  %c8 =", "  %far = arith.constant 4096 : i64\n  %c8 =")
+TILE = "!pto.tile_buf<loc=mat, dtype=f32, rows=16, cols=16, blayout=col_major, slayout=row_major>"
+MATRIX = f"""func.func @k(%NAME: !pto.ptr<f32>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %far = arith.constant 65536 : i64
+  %v = pto.make_tensor_view %NAME, shape = [%c16, %c16], strides = [%c16, %c1] : !pto.tensor_view<16x16xf32>
+  %p = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%c16, %c16] : !pto.tensor_view<16x16xf32>
+  %t = pto.alloc_tile addr = %far : {TILE}
+  pto.tload ins(%p : !pto.partition_tensor_view<16x16xf32>) outs(%t : {TILE})
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize("name", ["a", "ub", "mat"])
+@pytest.mark.parametrize(("left_out", "rules"), [("nothing", set()), ("_flag", {"core/hazard-raw"})])
+def test_a_tensor_is_no_memory_of_the_machine_whatever_it_is_called(name: str, left_out: str, rules: set[str]) -> None:
+    text = "".join(line for line in FAR.splitlines(keepends=True) if left_out not in line)
+    notes = f"// dmaverify: gm %{name} = 1024 bytes\n// dmaverify: gm %b = 1024 bytes\n"
+    assert {f.rule for f in check(notes + text.replace("%a", f"%{name}")).errors} == rules
+    _, (function,) = read_kernels(Source("k.mlir", MATRIX.replace("NAME", name)))
+    assert run_kernel(function, {name: 1024}).found == set()

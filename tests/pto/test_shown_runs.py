@@ -15,6 +15,7 @@ from lab.kernels import kernel_of
 from dmaverify.cli.app import main
 from dmaverify.jobs.kernel_prices import kernel_cost
 from dmaverify.jobs.kernel_runs import origins_of, ran_kernel, slots_of_run
+from dmaverify.machines.pto.execute import run_kernel
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE_6 = str(ROOT / "examples/pto/example-6.mlir")
@@ -42,16 +43,61 @@ def test_bytes_are_those_of_where_they_are_said_to_come_from(kernels: list[str])
     sources = 0
     for path in kernels:
         done = ran_kernel(path)
-        assert done.run is not None
+        memory = run_kernel(done.named.function, done.tensors, done.values, others=done.named.notes.core).memory
         for name, parts in origins_of(done).items():
             for first, last, said in parts:
                 source, _, at = said.partition(" ")
                 if source in done.tensors:
                     low = int(at.split("..")[0].replace(",", ""))
-                    there = done.run.memory[source].bytes_[low : low + last - first + 1]
-                    assert (done.run.memory[name].bytes_[first : last + 1] == there).all()
+                    there = memory[source].held[low : low + last - first + 1]
+                    assert (memory[name].held[first : last + 1] == there).all()
                     sources += 1
     assert sources > 8
+
+
+def test_bytes_lay_somewhere_before_or_are_computed_or_padded_or_nobody_wrote_them(tmp_path: Path) -> None:
+    gm, ub, types = "!pto.ptr<f32, gm>", "!pto.ptr<f32, ub>", "i64, i64, i64, i64"
+    (tmp_path / "k.mlir").write_text(f"""// dmaverify: gm %a = 512 bytes
+// dmaverify: gm %b = 1536 bytes
+func.func @k(%a: {gm}, %b: {gm}) {{
+  %x0 = arith.constant 0 : index
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c2 = arith.constant 2 : i64
+  %c24 = arith.constant 24 : i64
+  %c256 = arith.constant 256 : i64
+  %c512 = arith.constant 512 : i64
+  %f = arith.constant 0.0 : f32
+  %u = pto.castptr %c0 : i64 -> {ub}
+  %v = pto.castptr %c512 : i64 -> {ub}
+  pto.mte_gm_ub %a, %u, %c0, %c256 nburst(%c1, %c256, %c256) : {gm}, {ub}, i64, {types}
+  pto.barrier <PIPE_ALL>
+  pto.vecscope {{
+    %all = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>
+    %r = pto.vlds %u[%x0] : {ub} -> !pto.vreg<64xf32>
+    %w = pto.vabs %r, %all : !pto.vreg<64xf32>, !pto.mask<b32> -> !pto.vreg<64xf32>
+    pto.vsts %w, %v[%x0], %all : !pto.vreg<64xf32>, {ub}, !pto.mask<b32>
+  }}
+  pto.barrier <PIPE_ALL>
+  pto.mte_ub_gm %v, %b, %c256 nburst(%c1, %c256, %c256) : {ub}, {gm}, {types}
+  pto.mte_gm_ub %a, %u, %c0, %c24 nburst(%c1, %c24, %c256) pad(%f, %c0, %c2)
+    : {gm}, {ub}, i64, {types}, pad f32, i64, i64
+  pto.barrier <PIPE_ALL>
+  %o = pto.addptr %b, %c256 : {gm} -> {gm}
+  pto.mte_ub_gm %u, %o, %c512 nburst(%c1, %c512, %c512) : {ub}, {gm}, {types}
+  return
+}}
+""")
+    done = ran_kernel(str(tmp_path / "k.mlir"))
+    assert origins_of(done) == {
+        "b": [
+            (0, 255, "computed"),
+            (1024, 1047, "a 0..23"),
+            (1048, 1055, "padding, or not known"),
+            (1056, 1279, "a 32..255"),
+            (1280, 1535, "nothing wrote it"),
+        ]
+    }
 
 
 def test_a_trace_takes_what_cost_says_of_each_pipe_and_no_access_begins_before_what_it_waits_for(

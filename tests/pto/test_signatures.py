@@ -7,6 +7,7 @@ import pytest
 from dmaverify.errors import Source
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.distributions import vector_unit
+from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.signatures import seen_of, signatures
 from dmaverify.machines.pto.tiles import tile_work
 from dmaverify.machines.pto.typed import MASK, SCALAR, TILE, TypedOperand, TypedUse
@@ -184,7 +185,7 @@ def product(left: str, right: str, made: str, added: str = "") -> set[str]:
     use = TypedUse("pto.tmatmul.acc" if added else "pto.tmatmul", tuple(ins), (TypedOperand(TILE, "%o", made),))
     rules = load_target("pto").rules
     found = set()
-    for seen in seen_of(use):
+    for seen in seen_of(use, shipped()):
         found |= {"open"} if seen.unlisted else set()
         asked = [
             one for one in ("pto/operand-types", "pto/operand-count") if set(rules[one].ports) == seen.ports.keys()
@@ -215,12 +216,12 @@ def test_a_product_has_the_type_of_its_factors(types: tuple[str, ...], found: se
 @pytest.mark.parametrize(("memories", "found"), [("left+mat", {2}), ("vec", {2}), ("acc+vec", set())])
 def test_moves_from_the_result_of_a_product_may_convert(memories: str, found: set[int]) -> None:
     use = TypedUse("pto.tmov", (TypedOperand(TILE, "%a", "f32"),), (TypedOperand(TILE, "%b", "f16"),), memories)
-    assert {seen.ports["types"] for seen in seen_of(use) if "types" in seen.ports} == found
+    assert {seen.ports["types"] for seen in seen_of(use, shipped()) if "types" in seen.ports} == found
 
 
 def test_every_signature_is_of_an_operation_that_is_known_and_takes_what_it_says_in_one_order() -> None:
-    for name, one in signatures().items():
-        assert f"pto.{name}" in tile_work() or name in vector_unit().lanes or name[0] == "v", name
+    for name, one in signatures(shipped()).items():
+        assert f"pto.{name}" in tile_work(shipped()) or name in vector_unit(shipped()).lanes or name[0] == "v", name
         for words in (one.takes, one.makes):
             for kind in (TILE, SCALAR, MASK):
                 letters = [w for w in words if {"s": SCALAR, "m": MASK}.get(w[0], TILE) == kind]

@@ -13,6 +13,7 @@ from dmaverify.errors import Source
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.distributions import vector_unit
+from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.stated import Setting
@@ -171,7 +172,7 @@ def test_a_distribution_that_is_not_known_is_open_and_said() -> None:
 
 
 def test_every_distribution_says_where_it_is_written() -> None:
-    unit = vector_unit()
+    unit = vector_unit(shipped())
     assert {d.bytes for d in (*unit.loads.values(), *unit.stores.values())} <= {
         *(1 << n for n in range(11)),
     }
@@ -232,7 +233,7 @@ def definite(way: str, name: str, size: int) -> bool:
     bits = int(name.rpartition("_B")[2]) if "_B" in name else 8
     item, lanes, b = f"i{bits}", 2048 // bits, min(bits, 32)
     reg, ptr, mask = f"!pto.vreg<{lanes}x{item}>", f"!pto.ptr<{item}, ub>", f"!pto.mask<b{b}>"
-    plain, pair = name.removeprefix("PRED_"), vector_unit().distribution(way, name).bytes == 512
+    plain, pair = name.removeprefix("PRED_"), vector_unit(shipped()).distribution(way, name).bytes == 512
     number = f"  %size = arith.constant {size} : i64\n"
     lines = [f"%v = pto.vci %n : i32 -> {reg}", f'%m = pto.pset_b{b} "PAT_ALL" : {mask}']
     store = {
@@ -245,9 +246,9 @@ def definite(way: str, name: str, size: int) -> bool:
     return "core/definite" not in errors(check(number + scope(*lines, store) + flags("V", "MTE3") + out, item=item))
 
 
-@pytest.mark.parametrize("name", sorted(vector_unit().stores))
+@pytest.mark.parametrize("name", sorted(vector_unit(shipped()).stores))
 def test_every_distribution_of_a_store_writes_what_a_run_says(name: str) -> None:
-    size = vector_unit().stores[name].bytes
+    size = vector_unit(shipped()).stores[name].bytes
     assert (definite("w", name, size), definite("w", name, size + 1)) == (True, False)
 
 

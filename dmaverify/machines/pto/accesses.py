@@ -46,7 +46,7 @@ class Accesses(TileMeaning):
 
     def __init__(self, function: ops.KernelFunction, setting: Setting) -> None:
         super().__init__(function, setting)
-        self.unit: VectorUnit = vector_unit()
+        self.unit: VectorUnit = vector_unit(function.target)
         self.demands: dict[int, Demand] = demands_of(function.body, self.unit)
         self.origins = sources_of(function.body, self.unit)
         self.lanes_of: dict[int, Lanes] = {}

@@ -40,8 +40,7 @@ class Arithmetic(Values):
             made = self._fitted(stmt, made)
         elif isinstance(made, Lin) and stmt.op in _UNSIGNED:
             made = self._as_signed(made, stmt.type.bits or 64)
-        self.values[stmt.result] = made
-        self.forget_bits([stmt.result])
+        self.gives([stmt.result], [made])
 
     def _calculated(self, stmt: ops.Arith) -> Value:
         args = [self.value(a) for a in stmt.args]

@@ -36,8 +36,7 @@ class Carried(ResolvedCopies):
 
     def bind(self, stmt: ops.For, closed: Sequence[Value]) -> None:
         """Gives the names inside a loop their values."""
-        self.values |= {name: value for (name, _), value in zip(stmt.carried, closed, strict=True)}
-        self.forget_bits(name for name, _ in stmt.carried)
+        self.gives([name for name, _ in stmt.carried], closed)
 
     def _carried(self, stmt: ops.For, first: list[Value], counter: Lin, rounds: Lin) -> list[Value]:
         """Values that the loop carries, behind so many `rounds`; None where no form is known.

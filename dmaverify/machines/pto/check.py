@@ -19,17 +19,15 @@ from dmaverify.language.files import read_text
 from dmaverify.machines.pto.contested import alternatives
 from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.judged import finding_of, for_another, is_open, judged_kernel, settings_of
-from dmaverify.machines.pto.limits import on
 from dmaverify.machines.pto.meaning import meaning_of
-from dmaverify.machines.pto.named import function_in_plan, labels_of
+from dmaverify.machines.pto.named import NamedFunction, function_in_plan, named_in
 from dmaverify.machines.pto.ops import CopyOp, KernelFunction, deep
-from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.replay import confirm
 from dmaverify.machines.pto.supposed import barred, launched, separate, unset
-from dmaverify.machines.pto.tiles import TileOp, tile_work
+from dmaverify.machines.pto.tiles import TileOp
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import misfits
-from dmaverify.plan.notes import Notes, read_notes
+from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import Arrival, Copy, Release, Remark
 from dmaverify.program.rewrite import every
 from dmaverify.prove.boundary import guarded
@@ -68,31 +66,25 @@ def check_text(
     """Verdicts of the functions of a text that hold DMA operations, or of the one of that name."""
     target = load_target("pto")
     target.check_readings(options.readings)
-    whole, functions = read_kernels(source)
-    names = labels_of(source, functions)
-    symbols = [f.name for f in functions]
-    if name is not None and name not in (*names, *symbols):
-        raise InputError(f"{source.name} has no function `{name}`", None, f"it has {', '.join(names) or 'none'}")
+    functions = named_in(source)
+    if name is not None and not any(name in (one.label, one.function.name) for one in functions):
+        known = ", ".join(one.label for one in functions) or "none"
+        raise InputError(f"{source.name} has no function `{name}`", None, f"it has {known}")
     out = []
-    previous = 0
-    for function, called, symbol in zip(functions, names, symbols, strict=True):
-        end = function.whole.end if function.whole else len(source.text)
-        if function is functions[-1]:
-            end = len(source.text)
-        notes = read_notes(source, whole.comments, previous, end)
-        meant = name is not None and name in (called, symbol)
-        previous = previous if function.called and not meant else end  # what stands there is for its caller
-        if meant or (name is None and not function.called):
-            asked: list[tuple[str, str, str]] = []
-            judge = partial(_of_function, function, called, notes, target, options, asked)
-            out += guarded(
-                judge, options.limits, name=called, path=source.name, line=function.span.line, target=target.name,
-                span=function.span,
-            )  # fmt: skip
-            if keep is not None:
-                keep[called] = asked
+    for one in functions:
+        function, called = one.function, one.label
+        if name not in (called, function.name) if name is not None else function.called:
+            continue
+        asked: list[tuple[str, str, str]] = []
+        judge = partial(_of_function, function, called, one.notes, options, asked)
+        out += guarded(
+            judge, options.limits, name=called, path=source.name, line=function.span.line, target=target.name,
+            span=function.span,
+        )  # fmt: skip
+        if keep is not None:
+            keep[called] = asked
     if not out:
-        never = sum(_operations(function.body) for function in functions)
+        never = sum(_operations(one.function.body) for one in functions)
         said = f"of {source.name} no DMA operation runs with the stated values" if never else ""
         raise InputError(said or f"{source.name} holds no DMA operation", None, "nothing was checked")
     return out
@@ -101,7 +93,7 @@ def check_text(
 def _operations(body: Iterable[Any]) -> int:
     """DMA operations of a text, those in loops and branches included."""
     found = [s for s in deep(body) if isinstance(s, (CopyOp, TileOp))]
-    return sum(isinstance(s, CopyOp) or tile_work()[s.name].writes == "move" for s in found)
+    return sum(isinstance(s, CopyOp) or s.work.writes == "move" for s in found)
 
 
 def _of_function(*arguments: Any) -> list[Verdict]:
@@ -114,13 +106,12 @@ def check_function(
     function: KernelFunction,
     name: str,
     notes: Notes,
-    target: Target,
     options: Options,
     asked: list[tuple[str, str, str]] | None = None,
     moves: Sequence[PlanMove] = (),
 ) -> Verdict | None:
     """The verdict on one function, whose copies should make `moves`; None where it has nothing to do with DMA."""
-    started = time.perf_counter()
+    started, target = time.perf_counter(), function.target
     kernel = meaning_of(function, settings_of(notes, options.readings))
     idle = not kernel.copies and not kernel.tile_moves and all(r.kind == "note" for r in kernel.remarks)
     if idle and not kernel.cube:
@@ -210,22 +201,22 @@ def check_plan_kernel(
     """
     target = plan.targets[entry.target]
     asked: dict[str, Any] = {} if keep is None else keep
-    with on(target, entry.span):
-        out = [_plan_verdict(entry, plan, target, options, entry.name, entry.expect, asked)]
-        for reading, expect in entry.under.items() if not options.readings else ():
-            rule, _, name = reading.partition("=")
-            chosen = replace(options, readings={rule: name})
-            out.append(_plan_verdict(entry, plan, target, chosen, f"{entry.name} under {reading}", expect, asked))
+    meant = function_in_plan(entry, target)
+    out = [_plan_verdict(entry, plan, meant, options, entry.name, entry.expect, asked)]
+    for reading, expect in entry.under.items() if not options.readings else ():
+        rule, _, name = reading.partition("=")
+        chosen = replace(options, readings={rule: name})
+        out.append(_plan_verdict(entry, plan, meant, chosen, f"{entry.name} under {reading}", expect, asked))
     return out
 
 
 def _plan_verdict(
-    entry: PlanKernel, plan: Plan, target: Target, options: Options, name: str, expect: tuple[str, ...] | None,
+    entry: PlanKernel, plan: Plan, meant: NamedFunction, options: Options, name: str, expect: tuple[str, ...] | None,
     keep: dict[str, Any],
 ) -> Verdict:  # fmt: skip
-    meant = function_in_plan(entry)
+    target = meant.function.target
     moves = [replace(move, problems=tuple(unmet(move, plan.axes, target, move.problems))) for move in entry.moves]
-    verdict = check_function(meant.function, name, meant.notes, target, options, keep.setdefault(name, []), moves)
+    verdict = check_function(meant.function, name, meant.notes, options, keep.setdefault(name, []), moves)
     if verdict is None:
         raise InputError(f"{entry.source.name} holds no DMA operation", entry.span, "nothing was checked")
     return replace(verdict, expect=expect, path=plan.path, line=entry.line)

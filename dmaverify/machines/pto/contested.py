@@ -45,13 +45,13 @@ def alternatives(
     if sum(1 for _ in every(kernel.events)) > MOST_EVENTS:
         return [f"the chosen readings: no other was tried, there are more than {MOST_EVENTS} events"]
     errors = {f.rule for f in findings if f.severity is Severity.ERROR}
-    for knob, names in knobs().items():
+    for knob, names in knobs(target).items():
         chosen = options.readings.get(knob, names[0])
         for other in names:
             if other == chosen:
                 continue
             readings = {**options.readings, knob: other}
-            if not _may_differ(kernel, knob, readings):
+            if not _may_differ(kernel, knob, readings, target):
                 continue
             again = meaning_of(function, settings_of(notes, readings))
             difference = _difference(kernel, again, knob)
@@ -68,7 +68,7 @@ def alternatives(
     return out
 
 
-def _may_differ(kernel: Kernel, knob: str, readings: Mapping[str, str]) -> bool:
+def _may_differ(kernel: Kernel, knob: str, readings: Mapping[str, str], target: Target) -> bool:
     """Whether a reading can change anything here, without following the kernel again."""
     if knob == "core-wait":
         return any(isinstance(e, Arrival) and e.pipe for e in every((*kernel.events, *kernel.cube)))
@@ -76,7 +76,7 @@ def _may_differ(kernel: Kernel, knob: str, readings: Mapping[str, str]) -> bool:
         return any(copy.kind == "local" for copy in kernel.copies)
     if knob == "loop-order":
         return any(not c.inline and c.ports.get("inner_count") != c.ports.get("outer_count") for c in kernel.copies)
-    return any(touches_of(copy, kernel.world, readings) != copy.touches for copy in kernel.copies)
+    return any(touches_of(copy, kernel.world, readings, target) != copy.touches for copy in kernel.copies)
 
 
 def _difference(one: Kernel, other: Kernel, knob: str) -> str:

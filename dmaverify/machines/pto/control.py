@@ -51,6 +51,7 @@ from dmaverify.machines.pto.ops import (
     deep,
 )
 from dmaverify.machines.pto.types import TokenCursor
+from dmaverify.targets.target import Target
 from dmaverify.values import replace
 
 REGISTERS = (SetAtomic, SetLoop, SetPad)  # each core has its own
@@ -63,8 +64,8 @@ Argument = tuple[str, ValueType]
 class ControlReader(BufferReader):
     """Regions of one function. `functions` are those of the file, `calling` those that are being read."""
 
-    def __init__(self, text: MlirFile) -> None:
-        super().__init__(text)
+    def __init__(self, text: MlirFile, target: Target) -> None:
+        super().__init__(text, target)
         self.functions: dict[str, Op] = {}
         self.calling: tuple[str, ...] = ()
         self.own = ""

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from dmaverify.errors import Span
 from dmaverify.machines.pto.control import ControlReader
 from dmaverify.machines.pto.jumps import values_before_types
-from dmaverify.machines.pto.limits import limits
 from dmaverify.machines.pto.mlir import MlirFile, Op
 from dmaverify.machines.pto.ops import OTHER, Assumed, CrossCore, Foreign, Operand, Rows, Stmt, UnreadOp
 from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, integer_of
+from dmaverify.targets.target import Target
 
 _WAITS = r"sync\.wait|wait_(?:flag_dev|intra|inter|cross|block)\w*|tpop\w*"
 CROSS = re.compile(rf"pto\.(?:({_WAITS})|sync\.set|set_(?:intra|inter|cross)\w*|tpush\w*)")
@@ -34,8 +34,8 @@ def _cube_pipe(name: str) -> str:
 class CubeReader(ControlReader):
     """What the other core does, and when each side waits for the other."""
 
-    def __init__(self, text: MlirFile) -> None:
-        super().__init__(text)
+    def __init__(self, text: MlirFile, target: Target) -> None:
+        super().__init__(text, target)
         self.numbers: dict[str, int] = {}
         self.cross: list[tuple[bool, str, int | None, Span, str]] = []
 
@@ -56,7 +56,7 @@ class CubeReader(ControlReader):
         """Flags of the other core that the text never sets, or never waits for, where it holds both sides."""
         if {cube for cube, *_ in self.cross} | ({True} if self.cube_parts else set()) != {False, True}:
             return
-        flags = limits()["core_flags"]
+        flags = self.target.limits["core_flags"]
         for cube, action, number, span, name in self.cross:
             others = [n for c, a, n, *_ in self.cross if c is not cube and a != action]
             ids = {n % flags for n in others if n is not None}  # the second vector core has ids of its own

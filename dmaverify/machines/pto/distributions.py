@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from dmaverify.machines.pto.limits import machine
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
 
@@ -48,13 +47,9 @@ class VectorUnit:
         return (self.loads if way == "r" else self.stores).get(name)
 
 
-def vector_unit() -> VectorUnit:
-    """The vector unit of the target."""
-    return _vector_unit(machine())
-
-
 @lru_cache(maxsize=4)
-def _vector_unit(target: Target) -> VectorUnit:
+def vector_unit(target: Target) -> VectorUnit:
+    """The vector unit of the target."""
     data = target.raw["vector"]
     pattern = data["pattern"]
     kinds = ("lanewise", "keeping", "reducing", "converting", "spreading", "making")

@@ -63,22 +63,15 @@ class KernelMachine(RunCopies):
                 self.copy_number[id(stmt)] = len(self.copy_number) + 1
             self.seen(stmt)
 
-    # ------------------------------------------------------------ values
-
-    def _value(self, operand: ops.Operand) -> Any:
-        if operand.name not in self.values:
-            raise Beyond(operand.name)
-        return self.values[operand.name]
-
-    def _block(self, body: Sequence[ops.Stmt]) -> list[Any]:
-        given: list[Any] = []
+    def _block(self, body: Sequence[ops.Stmt]) -> Sequence[ops.Operand]:
+        """Runs statements; what they yield at their end."""
         self.followed += 1 + len(body)
         if self.followed > MOST_STATEMENTS:
             raise Beyond(f"more than {MOST_STATEMENTS:,} statements in the rounds of loops")
+        given: Sequence[ops.Operand] = ()
         for stmt in body:
             if isinstance(stmt, ops.Yield):
-                self.registers_of.sink(stmt.args)
-                given = [self._value(a) for a in stmt.args]
+                given = stmt.args
             else:
                 self._statement(stmt)
         return given
@@ -120,7 +113,7 @@ class KernelMachine(RunCopies):
             case ops.For():
                 self._for(stmt)
             case ops.If():
-                self._given(stmt.results, stmt.then if self._int(stmt.condition) else stmt.other)
+                self._hand_on(stmt.results, self._block(stmt.then if self._int(stmt.condition) else stmt.other))
             case ops.Mask():
                 count = self._int(stmt.count) if stmt.op == "plt" and stmt.count is not None else 0
                 left = self.registers_of.mask(stmt, count)
@@ -131,15 +124,13 @@ class KernelMachine(RunCopies):
                 self.registers_of.operate(stmt)
                 self.values |= dict.fromkeys(stmt.results, 0)
             case BlockGraph():
-                self.values |= dict(zip(stmt.results, self._graph(stmt), strict=False))
+                self._hand_on(stmt.results, self._graph(stmt))
             case ops.Block():
                 self.inside += "vecscope" in stmt.what
-                self._given(stmt.results, stmt.body)
+                self._hand_on(stmt.results, self._block(stmt.body))
                 self.inside -= "vecscope" in stmt.what
             case ops.Bind():
-                self.values[stmt.result] = self._value(stmt.source)
-                self.registers_of.sink([stmt.source])
-                self.registers_of.rename({stmt.result: stmt.source.name})
+                self._hand_on((stmt.result,), (stmt.source,))
                 if stmt.source.name in self.raw:
                     self.raw[stmt.result] = self.raw[stmt.source.name]
             case ops.OpaqueOp() if stmt.least is not None:
@@ -156,44 +147,29 @@ class KernelMachine(RunCopies):
                 if not self.tile_statement(stmt):
                     raise Beyond(f"{type(stmt).__name__} is not executed")
 
-    def _given(self, results: Sequence[str], body: Sequence[ops.Stmt]) -> None:
-        """A region that runs once: its results are what it yields."""
-        given = self._block(body)
-        self.values |= dict(zip(results, given, strict=False))
-        last = body[-1].args if body and isinstance(body[-1], ops.Yield) else ()
-        self.registers_of.rename(dict(zip(results, (o.name for o in last), strict=False)))
-
     def _for(self, stmt: ops.For) -> None:
-        self.registers_of.sink([o for _, o in stmt.carried])
-        carried = [self._value(o) if o.value is None else o.value for _, o in stmt.carried]
-        names = [o.name for _, o in stmt.carried]
         if self._int(stmt.step) < 1:
             raise Beyond("a step that is not positive")
+        given: Sequence[ops.Operand] = [first for _, first in stmt.carried]
         for at in range(self._int(stmt.low), self._int(stmt.high), self._int(stmt.step)):
+            self._hand_on([name for name, _ in stmt.carried], given)
             self.values[stmt.counter] = at
-            self.values |= dict(zip([n for n, _ in stmt.carried], carried, strict=True))
-            self.registers_of.rename(dict(zip([n for n, _ in stmt.carried], names, strict=False)))
             given = self._block(stmt.body)
-            names = [o.name for o in stmt.body[-1].args] if stmt.body and isinstance(stmt.body[-1], ops.Yield) else []
-            carried = given if stmt.carried else carried
-        self.values |= dict(zip(stmt.results, carried, strict=False))
-        self.registers_of.rename(dict(zip(stmt.results, names, strict=False)))
+        self._hand_on(stmt.results, given)
 
     def _while(self, stmt: ops.While) -> None:
-        given = [o for _, o in stmt.carried]
+        given: Sequence[ops.Operand] = [first for _, first in stmt.carried]
         while True:
-            self._hand_on([n for n, _ in stmt.carried], given)
+            self._hand_on([name for name, _ in stmt.carried], given)
             self._block(stmt.before)
-            into = stmt.inside if self._int(stmt.condition) else tuple((n, None) for n in stmt.results)
-            self._hand_on([n for n, _ in into], stmt.passed)
             if not self._int(stmt.condition):
+                self._hand_on(stmt.results, stmt.passed)
                 return
-            self._block(stmt.body)
-            last = stmt.body[-1] if stmt.body else None
-            given = list(last.args) if isinstance(last, ops.Yield) else []
+            self._hand_on([name for name, _ in stmt.inside], stmt.passed)
+            given = self._block(stmt.body)
 
-    def _graph(self, stmt: BlockGraph) -> list[Any]:
-        """Block after block, as the text jumps."""
+    def _graph(self, stmt: BlockGraph) -> Sequence[ops.Operand]:
+        """Block after block, as the text jumps; what the last one gives back."""
         known = {block.label: block for block in stmt.blocks}
         here = stmt.blocks[0]
         while True:
@@ -201,15 +177,14 @@ class KernelMachine(RunCopies):
             value = None if here.decides is None else self._int(here.decides)
             jump = next(j for j in here.jumps if j.case is None or j.case == value)
             if jump.to not in known:
-                self.registers_of.sink(jump.given)
-                return [self._value(o) for o in jump.given]
+                return jump.given
             here = known[jump.to]
             self._hand_on(here.args, jump.given)
 
     def _hand_on(self, names: Sequence[str], given: Sequence[ops.Operand]) -> None:
         """All at once: a name may be given the value of another that changes with it."""
         self.registers_of.sink(given)
-        values = [o.value if o.value is not None else self._value(o) for o in given]
+        values = [self._value(one) for one in given]
         self.values |= dict(zip(names, values, strict=False))
         self.registers_of.rename({n: o.name for n, o in zip(names, given, strict=False)})
 
@@ -219,7 +194,7 @@ class KernelMachine(RunCopies):
             chosen = stmt.args[1] if self._int(stmt.args[0]) else stmt.args[2]
             self.registers_of.sink(stmt.args[1:])
             self.registers_of.rename({stmt.result: chosen.name})
-            return self._value(chosen) if chosen.value is None else chosen.value
+            return self._value(chosen)
         numbers = [self._int(a) for a in stmt.args]
         if len(numbers) == 1:
             if op in ("extui", "index_castui"):

@@ -55,6 +55,23 @@ class ElementView:
         return strided(self.at, steps).reshape(self.shape)
 
 
+def matched(view: ElementView, tile: CellTile, *, loads: bool) -> np.ndarray:
+    """The address of the element of each valid cell, in their order."""
+    at = view.addresses()
+    alike = at.size == tile.rows * tile.cols and (tile.kind.boxed or at.shape[-1] == tile.cols)
+    if not alike:
+        shape = (1, 1, *at.shape)
+        at = at.reshape(prod(shape[:-2]), *shape[-2:])
+        room = (tile.kind.rows, tile.kind.cols) if loads else at.shape[1:]
+        fits = at.shape[0] == 1 and all(
+            n >= v and n <= r for n, v, r in zip(at.shape[1:], (tile.rows, tile.cols), room, strict=True)
+        )
+        if not fits:
+            raise Beyond("a part and a tile of different shapes")
+        at = at[0, : tile.rows, : tile.cols]
+    return at
+
+
 def shared(*sides: tuple[CellTile, bool]) -> bool:
     """Whether a byte belongs to both tiles: of each what is valid, or all of it (of tiles in boxes, too)."""
     if len({tile.place for tile, _ in sides}) > 1:

@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from dmaverify.execute.hazards import Touched
 from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute import KernelMachine
 from dmaverify.machines.pto.execute_cells import CellTile, ElementView
 from dmaverify.machines.pto.execute_terms import CONSTANT, PART, Terms, tensor_bytes
 from dmaverify.machines.pto.execute_vector import LANEWISE, RegisterBytes
-from dmaverify.machines.pto.limits import register_bytes
-from dmaverify.machines.pto.running import UNKNOWN, KernelRun, Over, RunCopy
+from dmaverify.machines.pto.running import NEVER, KernelRun, Memory, Over, place_of
 from dmaverify.machines.pto.tiles import AllocTile, HandedTile, TileElement, TileOp, TileWork
 from dmaverify.values import dataclass, field
 
@@ -33,6 +33,7 @@ _PURE = re.compile(r"(arith|index|math|scf|affine|memref|builtin|cf)\..*|(func\.
 """Operations beside accesses and registers of which a run may pass: they give values and do nothing else."""
 
 
+COMPUTED, FILLED, UNWRITTEN = -1, -2, -3  # of bytes that lay nowhere before
 _MOVING = ("pto.tmov", "pto.textract", "pto.trowexpand", "pto.tcolexpand")
 _SUMS = ("pto.trowsum", "pto.tcolsum")
 _ALONG = {f"pto.t{way}{name}" for way in ("row", "col") for name in ("sum", "max", "min", "argmax", "argmin")}
@@ -54,7 +55,43 @@ class _HeldRegisters(RegisterBytes):
                 self.holds[new] = held
 
 
-class ContentRun(KernelMachine):
+class _NumberedRun(KernelMachine):
+    """A run whose memories hold numbers for bytes: those of tensors by their order."""
+
+    def _begin(self, tensors: Sequence[str]) -> None:
+        for name, memory in self.run.memory.items():
+            size = len(memory.state)
+            memory.held = tensor_bytes(tensors.index(name), size) if name in tensors else self._room(size).held
+
+
+class OriginRun(_NumberedRun):
+    """A run that follows where each byte lay before, in the tensors by their order, or why it lay nowhere."""
+
+    def go(self) -> KernelRun:
+        self._begin([name for name in self.run.memory if name != "ub"])
+        return super().go()
+
+    def _room(self, size: int) -> Memory:
+        return Memory(np.full(size, UNWRITTEN), np.full(size, NEVER, np.int8))
+
+    def _constant(self, values: np.ndarray) -> np.ndarray:
+        return np.full(len(values), FILLED)
+
+    def _lost(self, held: np.ndarray) -> np.ndarray:
+        return np.full(len(held), FILLED)
+
+    def _added(self, atomic: tuple[Any, ...], into: Memory, at: np.ndarray, given: np.ndarray, item: int) -> None:
+        into.held[at] = COMPUTED
+
+    def _happened(self, pipe: str, touched: Sequence[tuple[str, bool, np.ndarray]], *about: Any) -> None:
+        super()._happened(pipe, touched, *about)
+        if self.events[-1].copy is None:
+            for place, writes, at in touched:
+                memory = self.run.memory[place]
+                memory.held[at[memory.has(at)] if writes else []] = COMPUTED
+
+
+class ContentRun(_NumberedRun):
     """A run that follows contents; `terms` are shared with the runs that it is held against."""
 
     def follow(
@@ -66,9 +103,10 @@ class ContentRun(KernelMachine):
         for name in any_value:
             del self.values[f"%{name}"]
         self.terms = terms
-        self.registers_of = held = _HeldRegisters()
+        self.registers_of = held = _HeldRegisters(self.registers_of.size)
         self.holds = held.holds
-        self.ids = {name: tensor_bytes(i, len(self.run.memory[name].state)) for i, name in enumerate(tensors)}
+        places = [place_of(name) for name in tensors]
+        self._begin(places)
         texts = self.function.texts
         known = {said[0] for _, said in texts.values()}
         for name, _ in self.function.passed:
@@ -77,13 +115,25 @@ class ContentRun(KernelMachine):
         self.texts = {number: said for number, (_, said) in texts.items()}
         run = self.go()
         terms.followed += len(self.events)
-        return run, {name: self.ids[name] for name in tensors}
+        return run, {name: run.memory[place].held for name, place in zip(tensors, places, strict=True)}
 
-    def _memory(self, place: str) -> np.ndarray:
-        size = len(self.run.memory[place].state)
-        if len(self.ids.get(place, ())) != size:
-            self.ids[place] = np.full(size, self.terms.fresh())
-        return self.ids[place]
+    # ------------------------------------------------------------ what bytes hold: the number of a term each
+
+    def _room(self, size: int) -> Memory:
+        return Memory(np.full(size, self.terms.fresh()), np.full(size, NEVER, np.int8))
+
+    def _constant(self, values: np.ndarray) -> np.ndarray:
+        return CONSTANT + values.astype(np.int64)
+
+    def _lost(self, held: np.ndarray) -> np.ndarray:
+        return np.full(len(held), self.terms.fresh())
+
+    def _added(self, atomic: tuple[Any, ...], into: Memory, at: np.ndarray, given: np.ndarray, item: int) -> None:
+        self._goes_on()
+        if not atomic[-1]:
+            raise Beyond("a copy that adds in parts of elements")
+        for where, new in zip(at.reshape(-1, item), given.reshape(-1, item), strict=True):
+            into.held[where] = self.terms.added(atomic, into.held[where], new)
 
     # ------------------------------------------------------------ statements
 
@@ -161,11 +211,11 @@ class ContentRun(KernelMachine):
             return
         said, given = self._said(stmt)
         for index, result in enumerate(stmt.results):
-            self.holds[result] = self.terms.parts(self.terms.term((said, index), given), register_bytes())
+            self.holds[result] = self.terms.parts(self.terms.term((said, index), given), self.registers_of.size)
 
     def _register(self, operand: ops.Operand) -> np.ndarray:
         held = self.holds.get(operand.name)
-        if held is None or len(held) != register_bytes():
+        if held is None or len(held) != self.registers_of.size:
             raise Beyond(operand.name)
         return held
 
@@ -176,7 +226,7 @@ class ContentRun(KernelMachine):
         places = [stmt.pointer.name, *(o.name for o, _ in stmt.offsets)]
         places += [] if stmt.stride is None else [stmt.stride.name]
         if stmt.way == "w":
-            self._stored(stmt, places, event.writes)
+            self._stored(stmt, places, event.touched[0])
             return
         if stmt.form == "scalar" or not stmt.results:
             for result in stmt.results:  # no number is known of it
@@ -186,7 +236,7 @@ class ContentRun(KernelMachine):
         for index, (result, load) in enumerate(
             zip(stmt.results, self.registers_of.loads[-len(stmt.results) :], strict=True)
         ):
-            memory = self._memory(load.place)
+            memory = self.run.memory[load.place].held
             inside = load.source[(load.source >= 0) & (load.source < len(memory))]
             if inside.size != load.source.size:
                 raise Beyond(f"what {stmt.what} loads from outside of its memory")
@@ -197,11 +247,11 @@ class ContentRun(KernelMachine):
                 self.holds[result] = memory[at]
                 continue
             term = self.terms.term((said, index, load.source.shape), [*given, memory[load.source]])
-            self.holds[result] = self.terms.parts(term, register_bytes())
+            self.holds[result] = self.terms.parts(term, self.registers_of.size)
 
-    def _stored(self, stmt: ops.AccessOp, places: Sequence[str], writes: Mapping[str, np.ndarray]) -> None:
-        ((place, at),) = writes.items()
-        memory, kind = self._memory(place), stmt.dist.split("_")[0]
+    def _stored(self, stmt: ops.AccessOp, places: Sequence[str], written: Touched) -> None:
+        at = written.maybe
+        memory, kind = self.run.memory[written.tier].held, stmt.dist.split("_")[0]
         known = len(stmt.values) == 1 and self.registers_of.known(stmt.masks)
         if stmt.form == "vector" and known and kind in ("", "NORM"):
             made = self._register(stmt.values[0])[np.flatnonzero(self.registers_of.on(stmt.mask))]
@@ -216,35 +266,9 @@ class ContentRun(KernelMachine):
             raise Beyond(f"what {stmt.what} stores outside of its memory")
         memory[at] = made
 
-    # ------------------------------------------------------------ copies
-
-    def _move(self, stmt: ops.CopyOp, copy: RunCopy, first: np.ndarray, pad: Any, item: int) -> None:
-        (source, _), (dest, _) = copy.ends
-        into, out_of = self.run.memory[dest], self.run.memory[source]
-        ok = out_of.has(copy.reads) & into.has(copy.data)
-        moved = self._memory(source)[copy.reads[ok]]
-        super()._move(stmt, copy, first, pad, item)
-        self._goes_on()
-        memory, event = self._memory(dest), self.events[-1]
-        if stmt.kind == ops.STORE and self.atomic[0]:
-            if not event.atomic[0]:
-                raise Beyond("a copy that adds in parts of elements")
-            self._adds(event.atomic, memory, copy.data[ok], moved, item)
-            return
-        around = event.writes[dest]
-        around = around[into.has(around) & ~np.isin(around, copy.data)]
-        memory[around] = self.terms.fresh() if pad is None else CONSTANT + into.bytes_[around].astype(np.int64)
-        memory[copy.data[ok]] = moved
-        lost = copy.data[ok][into.state[copy.data[ok]] == UNKNOWN]  # another row may leave anything there
-        memory[lost] = self.terms.fresh()
-
-    def _adds(self, kind: Any, memory: np.ndarray, at: np.ndarray, moved: np.ndarray, item: int) -> None:
-        for where, new in zip(at.reshape(-1, item), moved.reshape(-1, item), strict=True):
-            memory[where] = self.terms.added(kind, memory[where], new)
-
     # ------------------------------------------------------------ tiles
 
-    def _operate(self, stmt: TileOp, work: TileWork) -> None:
+    def _operate(self, stmt: TileOp) -> None:
         said = self.texts[id(stmt)]
         names = [o.name for o in (*stmt.ins, *stmt.outs)]
         if any(text.startswith("%") and text not in names for text in said):
@@ -253,44 +277,35 @@ class ContentRun(KernelMachine):
         self.attributes = tuple(_attributes(said))
         scalars = tuple((stmt.scalars[n], self._scalar(n)) if n in stmt.scalars else "tile" for n in names)
         self.operation = (stmt.name, self.attributes, scalars)
-        super()._operate(stmt, work)
+        super()._operate(stmt)
 
-    def _moved(self, source: Any, dest: Any, *, adds: bool) -> None:
-        super()._moved(source, dest, adds=adds)
+    def _arrives(
+        self, view: ElementView, tile: CellTile, there: np.ndarray, cells: np.ndarray, *, loads: bool, adds: bool
+    ) -> None:
         self._goes_on()
-        loads = isinstance(source, ElementView)
-        view, tile = (source, dest) if loads else (dest, source)
-        at = self._matched(view, tile, loads=loads)
-        there = at.ravel()[:, None] + np.arange(view.item)
-        if not at.size:
-            return
-        cells = self._cells(tile, 0, 0, tile.rows, tile.cols).reshape(len(there), -1)
-        ends = [(self._memory(view.place), there), (self._memory(tile.place), cells)]
+        ends = [(self.run.memory[view.place], there), (self.run.memory[tile.place], cells)]
         (out_of, given), (into, taken) = ends if loads else ends[::-1]
-        made = out_of[given]
+        made = out_of.held[given]
         converts = given.shape != taken.shape or (tile.kind.loc == "acc" and view.dtype != tile.kind.dtype)
         kinds = (tile.kind.dtype, view.dtype or self.said, view.item)
-        if converts or (self.attributes and not adds):
+        if made.size and (converts or (self.attributes and not adds)):
             made = self.terms.each((self.operation, kinds), made, taken.shape[1])
         if adds:
-            self._adds(
-                (self.attributes, view.dtype, *self.events[-1].atomic), into, taken.ravel(), made.ravel(), view.item
-            )
+            kind = (self.attributes, view.dtype, *self.events[-1].atomic)
+            self._added(kind, into, taken.ravel(), made.ravel(), view.item)
         else:
-            into[taken] = made
+            into.held[taken] = made
 
-    def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
-        named = self._window(stmt, work)
-        inputs = list(self._inputs(work, tiles, out, named))
-        given = [self._memory(tile.place)[cells] for tile, cells in inputs if cells is not None]
-        super()._computed(stmt, work, tiles, out)
+    def _computes(
+        self, stmt: TileOp, tiles: Sequence[CellTile], out: CellTile,
+        inputs: Sequence[tuple[CellTile, np.ndarray | None]], into: np.ndarray,
+    ) -> None:  # fmt: skip
         self._goes_on()
+        given = [self.run.memory[tile.place].held[cells] for tile, cells in inputs if cells is not None]
         kinds = tuple((tile.kind.dtype, tile.kind.bits) for tile in (*tiles, out))
-        memory = self._memory(out.place)
-        into, _ = self._written(stmt.name, work.writes, tiles, out, named)
         key: Any = (self.operation, kinds)
         made = into
-        rows = None if named else _rows(work, stmt.name, tiles, out, given)
+        rows = None if stmt.work.windows else _rows(stmt.work, stmt.name, tiles, out, given)
         if into.size and stmt.name in _MOVING and len(given) == len(set(kinds)) == 1 and not self.attributes:
             made = np.broadcast_to(given[0], into.shape)
         elif into.size and rows is not None:
@@ -302,10 +317,11 @@ class ContentRun(KernelMachine):
             term = self.terms.term((key, self.said, shapes), given)
             whole = np.full(into.shape[0] * into.shape[1], -term * PART)
             made = self.terms.each("element", np.stack([whole, np.arange(len(whole))], axis=1), into.shape[2])
-        memory[into] = made.reshape(into.shape)
+        self.run.memory[out.place].held[into] = made.reshape(into.shape)
         for tile, cells in inputs:
             if cells is None:  # scratch
-                self._memory(tile.place)[self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols)] = self.terms.fresh()
+                room = self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols)
+                self.run.memory[tile.place].held[room] = self.terms.fresh()
 
 
 def _rows(

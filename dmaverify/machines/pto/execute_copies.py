@@ -20,14 +20,13 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_cells import CellTile
 from dmaverify.machines.pto.execute_tiles import TileRun
 from dmaverify.machines.pto.execute_vector import CLEAN, DOUBT, GARBAGE
-from dmaverify.machines.pto.limits import register_bytes
-from dmaverify.machines.pto.running import ADDED, DOUBTED, UNKNOWN, WRITTEN, RunCopy, RunEvent
+from dmaverify.machines.pto.running import ADDED, DOUBTED, UNKNOWN, WRITTEN, RunCopy
 
 _FIELD = {
     "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
     "sid": "stream_id_max",
 }  # fmt: skip
-Padding = tuple[int, int, tuple[int, int] | None] | None  # elements left and right, what they hold
+Padding = tuple[int, int, tuple[int, int]] | None  # elements left and right, what they hold
 
 
 class RunCopies(TileRun):
@@ -83,6 +82,8 @@ class RunCopies(TileRun):
             most, block = self.most["local_max"], self.most["ub_line_bytes"]
             if not (1 <= count <= most and 1 <= row <= most and 0 <= a <= most and 0 <= b <= most):
                 self._finds("field")
+            if self.readings.get("local-unit") == "bytes" and not stmt.inline:
+                return row, [(count, a, b)], None
             return row * block, [(count, (row + a) * block, (row + b) * block)], None
         if stmt.inline:
             loops = [tuple(self._int(o) for o in (lv.count, lv.src, lv.dst)) for lv in stmt.levels]
@@ -174,7 +175,7 @@ class RunCopies(TileRun):
         else:
             beside = np.concatenate([np.arange(begin), np.arange(begin + row, end)])
             around = (first[:, None] + beside).ravel()
-            if pad is not None and pad[2] is not None:
+            if pad is not None:
                 raw = (pad[2][0] & ((1 << 64) - 1)).to_bytes(8, "little")[
                     : 1 if self.readings.get("pad-pattern") == "byte" else item
                 ]
@@ -184,29 +185,29 @@ class RunCopies(TileRun):
         whole = not any(n % item for n in (row, *(step for _, _, step in loops)))
         if len(distinct(written)) != len(written) and not (adds and whole):
             self._finds("rows")
-        surplus = -row % block if source == "ub" else 0
+        over = stmt.kind == ops.STORE or (stmt.kind == ops.LOAD and self.readings.get("over-read") == "block")
+        surplus = -row % block if over else 0
         self._bounds(source, reads, surplus)
         self._bounds(dest, written, 0)
         if stmt.kind != ops.LOAD:
             self._needs(out_of.state[reads[out_of.has(reads)]])
         ok = out_of.has(reads) & into.has(data)
-        values = out_of.bytes_[reads[ok]].copy()
-        inside = into.has(around)
-        into.state[around[inside]] = WRITTEN
+        given, inside = out_of.held[reads[ok]], around[into.has(around)]
+        atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
         if fill is not None:
-            into.bytes_[around[inside]] = fill[inside]
+            into.held[inside] = self._constant(fill[into.has(around)])
+        if adds:
+            self._added(atomic, into, data[ok], given, item)
         else:
-            into.bytes_[around[inside]] ^= 0xA5
-        if not adds:
-            into.bytes_[data[ok]] = values
+            into.held[data[ok]] = given
         into.state[data[into.has(data)]] = ADDED if adds else WRITTEN
+        into.state[inside] = UNKNOWN if fill is None else WRITTEN
         if fill is None:  # the order of rows is not promised: a byte that one of them leaves unknown is unknown
-            into.state[around[inside]] = UNKNOWN
+            into.held[inside] = self._lost(into.held[inside])
         pipe = {ops.LOAD: "MTE2", ops.STORE: "MTE3", ops.LOCAL: "LOCAL"}[stmt.kind]
         if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":
             pipe = "V"
-        atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
-        self._happened(RunEvent(pipe, {source: distinct(reads)}, {dest: distinct(written)}, atomic, copy))
+        self._happened(pipe, [(source, False, distinct(reads)), (dest, True, distinct(written))], atomic, copy)
 
     def _access(self, stmt: ops.AccessOp) -> None:
         place, at, item = self._pointer(stmt.pointer)
@@ -214,12 +215,11 @@ class RunCopies(TileRun):
         if not stmt.moved:  # a pointer that moves on moves behind the access
             at += sum(self._int(index) * elements for index, elements in stmt.offsets) * item
         stride = 0 if stmt.stride is None else self._int(stmt.stride)
-        must_fit(abs(at) + abs(stride) * register_bytes())
+        must_fit(abs(at) + abs(stride) * self.registers_of.size)
         if stmt.form == "vector" and (width := self.registers_of.width(stmt, item)) not in (1, 2, 4, 8):
             raise Beyond(f"elements of {width} bytes in a register")
         self.values |= dict.fromkeys(stmt.results, 0)
         pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
-        empty = np.zeros(0, np.int64)
         if stmt.way == "r":
             foul = None
             if place == "ub":
@@ -227,7 +227,7 @@ class RunCopies(TileRun):
                 foul = np.select([state == WRITTEN, state == DOUBTED], [CLEAN, DOUBT], GARBAGE).astype(np.int8)
             touched = self.registers_of.load(stmt, at, item, stride, len(self.events), place, foul)
             self._bounds(place, touched, 0)
-            self._happened(RunEvent(pipe, {place: empty if stmt.results else touched}, {}))
+            self._happened(pipe, [] if stmt.results else [(place, False, touched)])
             return
         if stmt.dist.startswith(("1PT", "ONEPT")) and not self.registers_of.on(stmt.mask).any():
             raise Beyond("whether a store of one element writes it under a mask of no lanes")
@@ -237,4 +237,4 @@ class RunCopies(TileRun):
         there = memory.has(touched)
         inside = touched[there]
         memory.state[inside] = np.array([WRITTEN, DOUBTED, UNKNOWN], np.int8)[foul[there]]
-        self._happened(RunEvent(pipe, {}, {place: inside}))
+        self._happened(pipe, [(place, True, inside)])

@@ -7,13 +7,14 @@ which the later pipe does not know the earlier one, are trouble.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dmaverify.execute.hazards import Touched, meetings, share
 from dmaverify.execute.outcome import Beyond
-from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.running import WRITTEN, RunEvent, Running
+from dmaverify.machines.pto.running import WRITTEN, RunCopy, RunEvent, Running, place_of
 from dmaverify.program.instructions import Shared
 
 PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
@@ -32,90 +33,80 @@ class RunOrder(Running):
         flag = None if stmt.number is None else stmt.number % self.most["core_flags"]
         sets = stmt.action == "set"
         if sets:
-            for pipe in PIPES if stmt.pipe == "ALL" else (stmt.pipe or "S",):
-                self.order.learns(CORE, self.order.done(pipe))
+            self.order.meet(PIPES if stmt.pipe == "ALL" else (stmt.pipe or "S",), (CORE,))
         for one in self.others:
             asked = one.after if sets else one.before
             if asked is None or flag is None or asked == flag:
                 self._works(one, sets=sets)
         if not sets:
             alone = stmt.pipe not in ("", "S", "ALL") and self.readings.get("core-wait") != "core"
-            for pipe in (stmt.pipe,) if alone else PIPES:
-                self.order.learns(pipe, self.order.done(CORE))
+            self.order.meet((CORE,), (stmt.pipe,) if alone else PIPES)
 
     def _works(self, one: Shared, *, sets: bool) -> None:
         """One access of the other core."""
-        place = one.root or one.space
+        place = place_of(one.root) if one.root else one.space
         state = self.run.memory[place].state
         bytes_ = np.arange(one.start, len(state) if one.end is None else min(one.end, len(state)))
         if one.way == "r" and sets and one.space == "ub":
             self._needs(state[bytes_])
         if one.way == "w" and not sets:
             state[bytes_] = WRITTEN
-        work = {place: bytes_}
-        self._happened(RunEvent(CORE, *(({}, work) if one.way == "w" else (work, {}))))
+        self._happened(CORE, [(place, one.way == "w", bytes_)])
 
-    def _happened(self, event: RunEvent) -> None:
+    def _happened(
+        self,
+        pipe: str,
+        touched: Sequence[tuple[str, bool, np.ndarray]],
+        atomic: tuple[str, str, int] = ("", "", 0),
+        copy: RunCopy | None = None,
+    ) -> None:
+        """Puts down an access: of each memory the bytes, rising, that it writes or reads."""
         if len(self.events) >= MOST_ACCESSES:
             raise Beyond(f"what happens behind {MOST_ACCESSES:,} accesses")
-        self.order.happens(event.pipe, len(self.events))
-        event.line = self.line
-        self.events.append(event)
+        self.order.happens(pipe, len(self.events))
+        made = [Touched(place, writes, at, at) for place, writes, at in touched]
+        self.events.append(RunEvent(pipe, made, atomic, copy, self.line))
 
     def _judge_order(self) -> None:
         """Pairs that nothing orders, when it is known which bytes of which loads came to matter."""
         for number, place, needed in self.registers_of.needed():
-            self.events[number].reads[place] = distinct(np.concatenate([self.events[number].reads[place], needed]))
-        touches = [
-            (number, Touched(place, writes, at, at))
-            for number, event in enumerate(self.events)
-            for writes, side in ((False, event.reads), (True, event.writes))
-            for place, at in side.items()
-        ]
+            self.events[number].touched.append(Touched(place, False, needed, needed))
         known, issued = self.order.known, self.order.issued
         in_turn = {pipe: issued.get("S", 0) | (issued[pipe] if pipe in ("V", CORE) else 0) for pipe in issued}
-        ordered = [known[n] | in_turn[event.pipe] | 1 << n for n, event in enumerate(self.events)]
+        ordered = [known[n] | in_turn[event.lane] | 1 << n for n, event in enumerate(self.events)]
         held = 0
-        for kind, early, late in meetings(touches, ordered, self.run.wrong):
-            (number, one), (at, other) = touches[early], touches[late]
-            atomic = self.events[at].atomic
-            if kind == "waw" and atomic[0] not in ("", "set") and atomic == self.events[number].atomic:
+        for kind, (number, one), (at, other) in meetings(self.events, ordered, self.run.wrong):
+            first, second = self.events[number], self.events[at]
+            if kind == "waw" and second.atomic[0] not in ("", "set") and second.atomic == first.atomic:
                 continue  # both add, in whatever order
             held += 1
             if held > MOST_HELD:
                 raise Beyond(f"more than {MOST_HELD:,} pairs of accesses that nothing orders")
             if share(one.maybe, other.maybe):
-                lines = " and ".join(f"{self.events[n].line:,}" for n in (number, at))
-                self._finds(kind, f"lines {lines} meet in {one.tier}")
+                self._finds(kind, f"lines {first.line:,} and {second.line:,} meet in {one.tier}")
 
     def _order(self, stmt: ops.Flag | ops.Barrier | ops.BufferOp) -> None:
         if isinstance(stmt, ops.Barrier):
-            if stmt.pipe == "ALL":
-                everything = 0
-                for pipe in PIPES:
-                    everything |= self.order.done(pipe)
-                for pipe in PIPES:
-                    self.order.learns(pipe, everything)
-            else:
-                self.order.learns(stmt.pipe, self.order.done(stmt.pipe))
+            pipes = PIPES if stmt.pipe == "ALL" else (stmt.pipe,)
+            self.order.meet(pipes, pipes)
         elif isinstance(stmt, ops.BufferOp):
             token, mode = self._int(stmt.token), self._int(stmt.mode)
             holding = self.holding.setdefault(token, set())
             if stmt.action == "rls":
                 for pipe in {stmt.pipe, *(holding if mode else ())}:
-                    self.released[token] = self.released.get(token, 0) | self.order.done(pipe)
+                    self.order.gives(pipe, token)
                 holding.discard(stmt.pipe)
             else:
                 holding.add(stmt.pipe)
                 if not mode:
-                    self.order.learns(stmt.pipe, self.released.get(token, 0))
+                    self.order.waits(stmt.pipe, token)
         else:
             flag = (stmt.source, stmt.dest, self._int(stmt.event))
-            if stmt.action == "set":
-                if flag in self.flags:
-                    self._finds("flags")
-                self.flags[flag] = self.order.done(stmt.source)
-            elif flag not in self.flags:
+            if (flag in self.flags) == (stmt.action == "set"):
                 self._finds("flags")
-            else:
-                self.order.learns(stmt.dest, self.flags.pop(flag))
+            if stmt.action == "set":
+                self.order.gives(stmt.source, flag)
+                self.flags.add(flag)
+            elif flag in self.flags:
+                self.order.waits(stmt.dest, flag)
+                self.flags.remove(flag)

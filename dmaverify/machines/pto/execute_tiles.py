@@ -20,9 +20,9 @@ from dmaverify.execute.address import ends_of, strided
 from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.execute_cells import PRODUCTS, CellTile, ElementView, bit_cells, reshaped, told
+from dmaverify.machines.pto.execute_cells import PRODUCTS, CellTile, ElementView, bit_cells, matched, reshaped, told
 from dmaverify.machines.pto.execute_order import RunOrder
-from dmaverify.machines.pto.running import UNKNOWN, WRITTEN, Memory, Over, RunEvent
+from dmaverify.machines.pto.running import UNKNOWN, WRITTEN, Over
 from dmaverify.machines.pto.tiles import (
     AllocTile,
     HandedTile,
@@ -35,7 +35,6 @@ from dmaverify.machines.pto.tiles import (
     TilePart,
     TileWork,
     ValidShape,
-    tile_work,
 )
 from dmaverify.values import replace
 
@@ -96,7 +95,7 @@ class TileRun(RunOrder):
             case PartView():
                 self.values[stmt.result] = self._part(stmt)
             case TileOp():
-                self._operate(stmt, tile_work()[stmt.name])
+                self._operate(stmt)
             case _:
                 return False
         return True
@@ -129,11 +128,11 @@ class TileRun(RunOrder):
             if kind.bytes > MOST_CELL_BYTES:
                 raise Beyond(f"a tile of {kind.bytes:,} bytes")
             place, at = f"tile {owner}", 0
-            self.run.memory[place] = Memory.fresh(kind.bytes)
+            self.run.memory[place] = self._room(kind.bytes)
         else:
-            place, at = "ub" if kind.loc == "vec" else kind.loc, self._int(stmt.address)
+            place, at = "ub" if kind.loc == "vec" else f"memory {kind.loc}", self._int(stmt.address)
             if place not in self.run.memory:
-                self.run.memory[place] = Memory.fresh(MOST_CELL_BYTES)
+                self.run.memory[place] = self._room(MOST_CELL_BYTES)
             if at % self.most["ub_line_bytes"]:
                 self._finds("form")
         tile = self._fitting(CellTile(owner, place, at, kind, sizes[0], sizes[1], kind.cols))
@@ -151,7 +150,7 @@ class TileRun(RunOrder):
             cells = self._cells(tile, 0, 0, tile.rows, tile.cols)
             if not self._clean(tile, cells).all():
                 self._finds("definite")
-            self._happened(RunEvent("FIX" if "to_aiv" in stmt.name else "MTE3", {tile.place: distinct(cells)}, {}))
+            self._happened("FIX" if "to_aiv" in stmt.name else "MTE3", [(tile.place, False, distinct(cells))])
         elif waiting := self.popped.get(stmt.name[-3:]):
             tile = waiting.pop(0)
             self._write(tile, self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols), False)
@@ -169,8 +168,7 @@ class TileRun(RunOrder):
             self._write(tile, cells)
         elif not self._clean(tile, cells).all():
             self._finds("computed")
-        sides: list[dict[str, np.ndarray]] = [{tile.place: distinct(cells)}, {}]
-        self._happened(RunEvent("S", sides[int(writes)], sides[int(not writes)]))
+        self._happened("S", [(tile.place, writes, distinct(cells))])
 
     def _part_of(self, tile: CellTile, stmt: TilePart) -> CellTile:
         """Cells of the same owner, in rows as far apart as those of the tile."""
@@ -243,7 +241,8 @@ class TileRun(RunOrder):
 
     # ------------------------------------------------------------ operations
 
-    def _operate(self, stmt: TileOp, work: TileWork) -> None:
+    def _operate(self, stmt: TileOp) -> None:
+        work = stmt.work
         into = [self._shaped(stmt, o) for o in stmt.outs]
         given = [self._shaped(stmt, o) for o in stmt.ins if o.name not in stmt.scalars] + into * work.onto
         if len(into) != 1:
@@ -256,7 +255,7 @@ class TileRun(RunOrder):
             return
         if not isinstance(into[0], CellTile) or not all(isinstance(tile, CellTile) for tile in given):
             raise Beyond(f"{stmt.name} on what is no tile")
-        self._computed(stmt, work, given, into[0])
+        self._computed(stmt, given, into[0])
 
     def _shaped(self, stmt: TileOp, operand: ops.Operand) -> Any:
         """A pointer of a static shape is a view of all of it."""
@@ -277,67 +276,64 @@ class TileRun(RunOrder):
         if view.item != item and tile.kind.loc != "acc":
             self._finds("form")
             return
-        at = self._matched(view, tile, loads=loads)
-        there = (at.ravel()[:, None] + np.arange(view.item)).ravel()
+        at = matched(view, tile, loads=loads)
+        there = at.ravel()[:, None] + np.arange(view.item)
         self._bounds(view.place, there, 0)
         cells = self._cells(tile, 0, 0, tile.rows, tile.cols)
+        touched = [(view.place, not loads, distinct(there)), (tile.place, loads, distinct(cells))]
         if loads:
             self._write(tile, cells)
-            self._happened(RunEvent("MTE2", {view.place: distinct(there)}, {tile.place: distinct(cells)}))
-            return
-        if len(distinct(there)) != len(there):
-            self._finds("rows")
-        if not self._clean(tile, cells).all():
-            self._finds("definite")
-        pipe = "FIX" if tile.kind.loc == "acc" else "MTE3"
-        atomic = ("add", tile.kind.dtype, view.item) if adds else ("", "", 0)
-        self._happened(RunEvent(pipe, {tile.place: distinct(cells)}, {view.place: distinct(there)}, atomic))
+            self._happened("MTE2", touched)
+        else:
+            if len(touched[0][2]) != there.size:
+                self._finds("rows")
+            if not self._clean(tile, cells).all():
+                self._finds("definite")
+            atomic = ("add", tile.kind.dtype, view.item) if adds else ("", "", 0)
+            self._happened("FIX" if tile.kind.loc == "acc" else "MTE3", touched, atomic)
+        self._arrives(view, tile, there, cells.reshape(-1, cells.shape[2]), loads=loads, adds=adds)
 
-    def _matched(self, view: ElementView, tile: CellTile, *, loads: bool) -> np.ndarray:
-        """The address of the element of each valid cell, in their order."""
-        at = view.addresses()
-        alike = at.size == tile.rows * tile.cols and (tile.kind.boxed or at.shape[-1] == tile.cols)
-        if not alike:
-            shape = (1, 1, *at.shape)
-            at = at.reshape(prod(shape[:-2]), *shape[-2:])
-            room = (tile.kind.rows, tile.kind.cols) if loads else at.shape[1:]
-            fits = at.shape[0] == 1 and all(
-                n >= v and n <= r for n, v, r in zip(at.shape[1:], (tile.rows, tile.cols), room, strict=True)
-            )
-            if not fits:
-                raise Beyond("a part and a tile of different shapes")
-            at = at[0, : tile.rows, : tile.cols]
-        return at
+    def _arrives(
+        self, view: ElementView, tile: CellTile, there: np.ndarray, cells: np.ndarray, *, loads: bool, adds: bool
+    ) -> None:
+        """Moves what cells of a tile and elements of a tensor hold, which no rule asks for."""
 
-    def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
+    def _computed(self, stmt: TileOp, tiles: Sequence[CellTile], out: CellTile) -> None:
         """Cells that it reads, whether each was written, and cells that it writes."""
+        work = stmt.work
         told(stmt.name, work, tiles, out, len(stmt.scalars))
-        named = self._window(stmt, work)
-        reads: dict[str, list[np.ndarray]] = {}
-        writes: dict[str, list[np.ndarray]] = {}
+        named = self._window(stmt)
+        touched: list[tuple[str, bool, np.ndarray]] = []
         clean = True
-        for tile, cells in self._inputs(work, tiles, out, named):
+        inputs = list(self._inputs(work, tiles, out, named))
+        for tile, cells in inputs:
             if cells is None:
                 room = self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols)
                 self._write(tile, room, False)
-                writes.setdefault(tile.place, []).append(room.ravel())
+                touched.append((tile.place, True, distinct(room)))
                 continue
             clean = clean and bool(self._clean(tile, cells).all())
-            reads.setdefault(tile.place, []).append(cells.ravel())
+            touched.append((tile.place, False, distinct(cells)))
         if not clean:
             self._finds("computed")
         cells, sure = self._written(stmt.name, work.writes, tiles, out, named)
         self._write(out, cells, clean & sure)
-        writes.setdefault(out.place, []).append(cells.ravel())
+        touched.append((out.place, True, distinct(cells)))
         loc = tiles[0].kind.loc if tiles else out.kind.loc
         into = "MTE3" if stmt.name == "pto.tinsert" and out.kind.loc == "mat" else "V"
         pipe = "M" if stmt.name.startswith(PRODUCTS) else {"acc": "FIX", "mat": "MTE1"}.get(loc, into)
-        both = [{place: distinct(np.concatenate(at)) for place, at in side.items()} for side in (reads, writes)]
-        self._happened(RunEvent(pipe, both[0], both[1]))
+        self._happened(pipe, touched)
+        self._computes(stmt, tiles, out, inputs, cells)
 
-    def _window(self, stmt: TileOp, work: TileWork) -> list[int]:
+    def _computes(
+        self, stmt: TileOp, tiles: Sequence[CellTile], out: CellTile,
+        inputs: Sequence[tuple[CellTile, np.ndarray | None]], into: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Puts down what the cells hold that an operation makes, which no rule asks for."""
+
+    def _window(self, stmt: TileOp) -> list[int]:
         """The row and column from which a window begins, where the operation has one."""
-        windows = "window" in (*work.reads, work.writes)
+        windows = stmt.work.windows
         named = [self._int(o) for o in stmt.ins if windows and o.name in stmt.scalars]
         if windows and len(named) != 2:
             raise Beyond(f"{stmt.name} names no row and column")

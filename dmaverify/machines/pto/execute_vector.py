@@ -19,7 +19,6 @@ import numpy as np
 from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.limits import register_bytes
 from dmaverify.values import dataclass, field
 
 CLEAN, DOUBT, GARBAGE = 0, 1, 2  # of a byte of a register: what may be garbage is a doubt
@@ -54,6 +53,7 @@ class _Load:
 class RegisterBytes:
     """What registers hold: for each load, which of their bytes are at its place."""
 
+    size: int  # of each, in bytes
     loads: list[_Load] = field(default_factory=list)
     held: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)
     masks: dict[str, np.ndarray | None] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class RegisterBytes:
     def mask(self, stmt: ops.Mask, count: int) -> int:
         """Sets a mask, as bytes of a register; what `plt` leaves over."""
         width = max(1, stmt.lane_bits // 8)
-        lanes = register_bytes() // width
+        lanes = self.size // width
         on = None
         if stmt.op == "plt":
             on = np.arange(lanes) < count
@@ -78,7 +78,7 @@ class RegisterBytes:
 
     def on(self, mask: ops.Operand | None) -> np.ndarray:
         found = None if mask is None else self.masks.get(mask.name)
-        return np.ones(register_bytes(), bool) if found is None else found
+        return np.ones(self.size, bool) if found is None else found
 
     def known(self, masks: Sequence[ops.Operand]) -> bool:
         """Whether it is known which lanes all of these masks are of."""
@@ -93,7 +93,7 @@ class RegisterBytes:
                 self.loads[number].used |= own if on is None else own & on
 
     def _foul(self, name: str) -> np.ndarray:
-        return self.garbage.get(name, np.zeros(register_bytes(), np.int8))
+        return self.garbage.get(name, np.zeros(self.size, np.int8))
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Registers under other names."""
@@ -105,7 +105,7 @@ class RegisterBytes:
         """What is known of the results of an operation, and which bytes of its operands came to matter."""
         on, name = self.on(stmt.mask), stmt.name
         sides = [self._foul(o.name) for o in stmt.args]
-        foul = np.maximum.reduce([*sides, np.zeros(register_bytes(), np.int8)])
+        foul = np.maximum.reduce([*sides, np.zeros(self.size, np.int8)])
         width = max(stmt.lane_bytes, default=0)
         alike = len(stmt.results) == 1 and len(set(stmt.lane_bytes) - {0}) == 1  # of what a loop carries it is not told
         held: dict[int, np.ndarray] = {}
@@ -116,7 +116,7 @@ class RegisterBytes:
             off = _lanes(sides[1], width) if name == "vsel" and len(sides) == 2 else _doubtful(_lanes(foul, width))
             kept = _lanes(sides[0], width) if name == "vsel" and len(sides) == 2 else _lanes(foul, width)
             made = np.where(on, kept, off)
-            held = self._at_place(stmt.args, np.ones(register_bytes(), bool))
+            held = self._at_place(stmt.args, np.ones(self.size, bool))
         elif _REDUCING.fullmatch(name) and (width or not stmt.results):
             made = _reduced(name, np.where(on, foul, CLEAN), width)
             self.sink(stmt.args, on)
@@ -124,14 +124,14 @@ class RegisterBytes:
             made = _converted(foul, *stmt.lane_bytes, _PARTS.get(stmt.part, 0))
             made = np.where(on, made, _doubtful(made))
             # an element stays within the slot of the wider one
-            held = self._at_place(stmt.args, np.ones(register_bytes(), bool))
+            held = self._at_place(stmt.args, np.ones(self.size, bool))
         elif name == "vdup" and stmt.part == "LOWEST" and alike:
-            first = np.arange(register_bytes()) < width
-            made = np.full(register_bytes(), foul[:width].max())
+            first = np.arange(self.size) < width
+            made = np.full(self.size, foul[:width].max())
             made = np.where(on, made, _doubtful(made))
             self.sink(stmt.args, first)
         else:
-            made = np.full(register_bytes(), min(foul.max(), DOUBT))
+            made = np.full(self.size, min(foul.max(), DOUBT))
             self.sink(stmt.args)
         if not self.known(stmt.masks):
             made = _doubtful(made)
@@ -143,7 +143,7 @@ class RegisterBytes:
         out: dict[int, np.ndarray] = {}
         for operand in operands:
             for number, own in self.held.get(operand.name, {}).items():
-                out[number] = out.get(number, np.zeros(register_bytes(), bool)) | (own & on)
+                out[number] = out.get(number, np.zeros(self.size, bool)) | (own & on)
         return out
 
     def needed(self) -> Iterator[tuple[int, str, np.ndarray]]:
@@ -169,7 +169,7 @@ class RegisterBytes:
         self.foul = np.zeros(0, np.int8) if foul is None else foul
         if stmt.form == "scalar":
             return np.arange(at, at + item)
-        byte = np.arange(register_bytes())[:, None]
+        byte = np.arange(self.size)[:, None]
         if stmt.form == "blocks":
             on = self.on(stmt.mask)
             source = at + byte // 32 * stride * 32 + byte % 32
@@ -182,21 +182,21 @@ class RegisterBytes:
             predicate = {"US": 16, "DS": 64}.get(stmt.dist, 32)
             size = {"whole": stmt.lanes * stmt.lane_bytes, "predicate": predicate}.get(stmt.form, 0)
             for result in stmt.results:
-                self._fill(result, np.full((register_bytes(), size), 0) + np.arange(at, at + size), event, place)
-                known = self.garbage[result] if size else np.full(register_bytes(), DOUBT, np.int8)
+                self._fill(result, np.full((self.size, size), 0) + np.arange(at, at + size), event, place)
+                known = self.garbage[result] if size else np.full(self.size, DOUBT, np.int8)
                 self.garbage[result] = _doubtful(known)
             return np.arange(at, at + size)
         width = self.width(stmt, item)
         for index, result in enumerate(stmt.results):
             self._fill(result, at + _laid_out(stmt, width, byte, index), event, place)
         if stmt.form == "pair":
-            return np.arange(at, at + 2 * register_bytes())
+            return np.arange(at, at + 2 * self.size)
         source = at + _laid_out(stmt, width, byte, 0)
         return np.arange(source.min(), source.max() + 1)
 
     def _fill(self, name: str, source: np.ndarray, event: int, place: str, on: np.ndarray | None = None) -> None:
-        on = np.ones(register_bytes(), bool) if on is None else on
-        self.loads.append(_Load(event, place, source, np.zeros(register_bytes(), bool)))
+        on = np.ones(self.size, bool) if on is None else on
+        self.loads.append(_Load(event, place, source, np.zeros(self.size, bool)))
         self.held[name] = {len(self.loads) - 1: on}
         inside = (source >= 0) & (source < len(self.foul))
         found = np.zeros(source.shape, np.int8)
@@ -207,7 +207,7 @@ class RegisterBytes:
         """The bytes of memory that are written, and what is known of each."""
         touched = self._touched(stmt, at, item, stride)
         sides = [self._foul(o.name) for o in stmt.values]
-        foul = np.maximum.reduce([*sides, np.zeros(register_bytes(), np.int8)])
+        foul = np.maximum.reduce([*sides, np.zeros(self.size, np.int8)])
         on = np.flatnonzero(self.on(stmt.mask))
         width = self.width(stmt, item)
         kind = stmt.dist.split("_")[0]
@@ -219,7 +219,7 @@ class RegisterBytes:
                 made = foul[:width]
         elif stmt.form == "pair" and len(sides) == 2 and kind == "INTLV":
             made = np.stack([side.reshape(-1, width) for side in sides], axis=1).ravel()
-            made = made if len(on) == register_bytes() else _doubtful(made)
+            made = made if len(on) == self.size else _doubtful(made)
         else:
             most = DOUBT if stmt.form != "scalar" and not sides else min(foul.max(), DOUBT)
             made = np.full(len(touched), most, np.int8)
@@ -247,7 +247,7 @@ class RegisterBytes:
         if kind not in ("", "NORM", "1PT", "ONEPT", "PK", "PK4"):
             raise Beyond(f"what {stmt.dist} stores")
         if kind in ("1PT", "ONEPT"):
-            self.sink(stmt.values, np.arange(register_bytes()) < width)
+            self.sink(stmt.values, np.arange(self.size) < width)
             return np.arange(at, at + width)
         self.sink(stmt.values, on)
         bytes_ = np.flatnonzero(on)
@@ -280,7 +280,7 @@ def _laid_out(stmt: ops.AccessOp, width: int, byte: np.ndarray, index: int) -> n
 
 def _reduced(name: str, foul: np.ndarray, width: int) -> np.ndarray:
     """What is known of a reduction: of its first lane, of one for each block, of one for each two lanes."""
-    made = np.full(register_bytes(), min(foul.max(), DOUBT), np.int8)
+    made = np.full(len(foul), min(foul.max(), DOUBT), np.int8)
     if not width:
         return made
     if name.startswith("vcg"):

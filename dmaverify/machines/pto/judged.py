@@ -39,7 +39,8 @@ def judged_kernel(
     kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]
 ) -> JudgedKernel:
     """All that can be said of a kernel, the moves that its copies should make included."""
-    shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != ub_memory()[0]}
+    memory = ub_memory(target)
+    shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != memory[0]}
     extents = {
         root: size if isinstance(size, int) else term_of(size, kernel.world, notes.spans["gm", root])
         for root, size in notes.extents.items()
@@ -53,7 +54,7 @@ def judged_kernel(
             options,
             shapes | extents,
             ORDERED_PIPES,
-            ub_memory(),
+            memory,
             others=notes.core,
             outer=("gm",),
             followed=followed,

@@ -17,7 +17,6 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.accesses import Accesses
 from dmaverify.machines.pto.both_sides import beside_each_other
 from dmaverify.machines.pto.counted import Counted, by_sums, counted
-from dmaverify.machines.pto.limits import limits
 from dmaverify.machines.pto.ops import CUBE, Stmt
 from dmaverify.machines.pto.registers import behind_branch, joined
 from dmaverify.machines.pto.stated import Setting, relate
@@ -53,7 +52,7 @@ def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
     kernel.idle = [stmt.span for stmt in copies_in(function.body) if meaning.order_of[id(stmt)] not in meaning.reached]
     meaning.leave()
     kernel.kept, kernel.cube, kernel.passed = tuple(meaning.kept), tuple(meaning.cube), function.passed
-    kernel.tile_moves, kernel.kinds = meaning.tile_moves, frozenset(map(type, ops.deep(function.body)))
+    kernel.kinds = frozenset(map(type, ops.deep(function.body)))
     kernel.remarks += beside_each_other(function.body, kernel.events)
     kernel.cores = tuple(name for what, name in meaning.machine.items() if what.endswith("idx"))
     kernel.same = frozenset(given | set(meaning.machine.values()) - set(kernel.cores))
@@ -126,7 +125,7 @@ class _Meaning(Accesses):
             self.kernel.lost.append(stmt.span)
 
     def _crosscore(self, stmt: ops.CrossCore) -> Arrival | Release:
-        share, flag = (0, None) if stmt.number is None else divmod(stmt.number, limits()["core_flags"])
+        share, flag = (0, None) if stmt.number is None else divmod(stmt.number, self.target.limits["core_flags"])
         if stmt.action != "wait":
             return Release(stmt.what, stmt.span, stmt.pipe, flag, share)
         held = "" if stmt.pipe in ("S", "ALL") or self.reading("core-wait") == "core" else stmt.pipe
@@ -144,9 +143,7 @@ class _Meaning(Accesses):
         if stmt.what == CUBE:
             self.cube += events
             events = []
-        given = [*self.yielded, *[None] * len(stmt.results)]
-        self.forget_bits(stmt.results)
-        self.values |= dict(zip(stmt.results, given, strict=False))
+        self.gives(stmt.results, [*self.yielded, *[None] * len(stmt.results)])
         self.yielded = outside
         return events
 
@@ -273,7 +270,7 @@ class _Meaning(Accesses):
             outside, self.when = self.when, (*self.when, *ran)
             events = [*events, *self.block(stmt.before)]
             self.when = outside
-        self.forget_bits(stmt.results)
+        self.gives(stmt.results)
         for name, kind, operand in zip(stmt.results, stmt.types, stmt.passed, strict=False):
             if operand.name in names or acts:
                 self.values[name] = self.values.get(operand.name if acts else f"{operand.name}.end")
@@ -307,12 +304,11 @@ class _Meaning(Accesses):
             when = compare("ne", bit)
         if self.world.roots(when) & (self.opaque | self.unsure):
             self.kernel.lost.append(stmt.span)
-        self.forget_bits(stmt.results)
         decided = when.known if when.known is not None else self.world.decide(when)
         if decided is not None:
             self.yielded = []
             events = self.block(stmt.then if decided else stmt.other)
-            self.values |= dict(zip(stmt.results, self.yielded, strict=False))
+            self.gives(stmt.results, self.yielded)
             return events
         before, outside, sides = dict(self.registers), self.when, self.sides
         arms, given, begun, after, kept, kept_before = [], [], [], [], [], self.kept
@@ -327,8 +323,7 @@ class _Meaning(Accesses):
         self.when, self.sides = outside, sides
         self.registers = self.under(behind_branch(before, begun, after, when, stmt.span))
         self.kept = [*kept_before, RegisterBranch((kept[0], kept[1]), self.held(self.registers), stmt.span.line, when)]
-        for name, left, right in zip(stmt.results, *given, strict=False):
-            self.values[name] = self._select(when, left, right)
+        self.gives(stmt.results, [self._select(when, left, right) for left, right in zip(*given, strict=False)])
         return Branch(when, arms[0], arms[1], stmt.span) if any(arms) else []
 
     def _for(self, stmt: ops.For) -> KernelLoop | list[Event] | None:
@@ -349,9 +344,7 @@ class _Meaning(Accesses):
             trip = self.world.least(trip, ZERO, most=True)
         most = self.world.interval(trip)[1]
         if trip == ZERO or (most is not None and most < 1):
-            self.forget_bits(stmt.results)
-            for result, (_, given) in zip(stmt.results, stmt.carried, strict=False):
-                self.values[result] = self.value(given)
+            self.gives(stmt.results, [self.value(first) for _, first in stmt.carried])
             return None
         self.counters += 1
         called = f"%k{self.counters}" if self.setting.canonical else stmt.counter
@@ -366,7 +359,7 @@ class _Meaning(Accesses):
             self.world.symbols[name], side=() if not side[0].left.terms or (high.is_const and low.is_const) else side
         )
         saved, outside = dict(self.values), self.when
-        saved_types = (dict(self.bits), dict(self.pad_types))
+        constants = dict(self.constants)
         self.around.append(name)
         if stmt.unbounded and trip.terms:
             self.trips[name] = trip.terms[0][0]
@@ -393,8 +386,6 @@ class _Meaning(Accesses):
         self.kept = [*kept, RegisterLoop(self.kept, head, last, behind, ran, runs, stmt.span.line)]
         self.values, self.shaped = saved, outer
         self.any_shape(shaped)
-        self.bits, self.pad_types = saved_types
-        self.forget_bits(stmt.results)
-        for result, value in zip(stmt.results, forms, strict=False):
-            self.values[result] = self.behind(value, rounds, trip)
+        self.constants = constants
+        self.gives(stmt.results, [self.behind(value, rounds, trip) for value in forms])
         return KernelLoop(name, trip, body, stmt.span)

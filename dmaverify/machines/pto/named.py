@@ -14,12 +14,14 @@ from pathlib import Path
 from dmaverify.errors import InputError, Source
 from dmaverify.language.files import named, read_text
 from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.limits import must_read
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.stated import Setting
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.kernels import PlanKernel
 from dmaverify.plan.notes import Notes, read_notes
+from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
 
 
@@ -94,9 +96,12 @@ def named_in(source: Source) -> list[NamedFunction]:
     return out
 
 
-def function_in_plan(entry: PlanKernel) -> NamedFunction:
-    """The function that an entry of a plan means, with what text and plan state of it. Raises InputError."""
-    whole, functions = read_kernels(entry.source)
+def function_in_plan(entry: PlanKernel, target: Target) -> NamedFunction:
+    """The function that an entry of a plan means for its machine, with what text and plan state of it. Raises
+    InputError.
+    """
+    must_read(target, entry.span)
+    whole, functions = read_kernels(entry.source, target)
     labels = labels_of(entry.source, functions)
     each = list(zip(functions, labels, strict=True))
     wanted = [f for f, label in each if (not f.called if entry.function is None else label == entry.function)]

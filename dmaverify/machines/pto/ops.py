@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from dmaverify.errors import Span
 from dmaverify.machines.pto.typed import TypedUse
+from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 
 LOAD, STORE, LOCAL = "load", "store", "local"
@@ -364,9 +365,7 @@ class UnreadOp(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class CrossCore(Stmt):
-    """A flag of the other core, `set` or `wait`; its number where the text gives one. A `pipe` that waits holds itself
-    alone; without one everything behind it waits.
-    """
+    """A flag of the other core, `set` or `wait`; its number, if the text gives one; the `pipe` that alone is held."""
 
     action: str = "wait"
     number: int | None = None
@@ -382,6 +381,7 @@ class KernelFunction:
     args: tuple[tuple[str, ValueType, Span], ...]
     body: tuple[Stmt, ...]
     span: Span = field(compare=False, repr=False)
+    target: Target = field(compare=False, repr=False)  # the machine that it is read for
     whole: Span | None = field(default=None, compare=False, repr=False)
     passed: tuple[tuple[str, int], ...] = ()  # operations that do not concern DMA, with how many there are
     called: bool = False  # by another function of the file, in which it is judged

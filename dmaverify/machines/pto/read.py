@@ -18,6 +18,7 @@ from dmaverify.machines.pto.control import DMA
 from dmaverify.machines.pto.cube import CROSS, TILE_PIPE, CubeReader
 from dmaverify.machines.pto.functions import FoundFunction, functions_in
 from dmaverify.machines.pto.generic import PREDICATES, attributes, is_generic
+from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.mlir import MlirFile, Op, read_mlir, walk
 from dmaverify.machines.pto.ops import (
     OTHER,
@@ -43,6 +44,7 @@ from dmaverify.machines.pto.tiles import QUIET, TileOp, is_tile_op, untold
 from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
 from dmaverify.targets.table import suggestion
+from dmaverify.targets.target import Target
 from dmaverify.values import replace
 
 _ARITH = frozenset((
@@ -77,18 +79,22 @@ def _cube_tile(op: Op) -> bool:
     return _TILE.fullmatch(op.name) is not None and bool(words & set(CUBE_SPACES)) and "vec" not in words
 
 
-def read_kernels(source: Source) -> tuple[MlirFile, tuple[KernelFunction, ...]]:
-    """The functions of a text in order; operations outside of any function are one fragment. Raises InputError."""
-    text = read_mlir(source)
+def read_kernels(source: Source, target: Target | None = None) -> tuple[MlirFile, tuple[KernelFunction, ...]]:
+    """The functions of a text in order, for a machine (None: the one that ships); operations outside of any function
+    are one fragment. Raises InputError.
+    """
+    text, target = read_mlir(source), target or shipped()
     found, known, loose = functions_in(text.ops)
-    functions = [_FunctionReader(text, known).function(one) for one in found]
+    functions = [_FunctionReader(text, known, target).function(one) for one in found]
     if loose:
-        reader, ops = _FunctionReader(text, known), tuple(one.op for one in loose)
+        reader, ops = _FunctionReader(text, known, target), tuple(one.op for one in loose)
         reader.roles_in(ops)
         body, said = reader.whole(reader.block(ops)), tuple(dict.fromkeys(at for one in loose for at in one.machines))
         span = ops[0].span.to(ops[-1].span)
         functions.append(
-            KernelFunction("", (), body, ops[0].name_span, span, reader.counted(), texts=reader.texts, machines=said)
+            KernelFunction(
+                "", (), body, ops[0].name_span, target, span, reader.counted(), texts=reader.texts, machines=said
+            )
         )
     return text, tuple(functions)
 
@@ -101,8 +107,8 @@ def _in_tiles(ops: tuple[Op, ...]) -> bool:
 class _FunctionReader(VectorReader, CubeReader, TileReader):
     """Statements of one function. `types` holds the type of every value so far."""
 
-    def __init__(self, text: MlirFile, functions: Mapping[str, Op]) -> None:
-        super().__init__(text)
+    def __init__(self, text: MlirFile, functions: Mapping[str, Op], target: Target) -> None:
+        super().__init__(text, target)
         self.functions = dict(functions)
         self.texts: dict[int, tuple[Stmt, tuple[str, ...]]] = {}
 
@@ -123,8 +129,9 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
         body = tuple(self.on_cube(ops)) if found.cube and not _in_tiles(ops) else self.whole(self.block(ops))
         given = tuple((name, kind, places.get(name, op.name_span)) for name, kind in args)
         return KernelFunction(
-            found.name, given, body, op.name_span, op.span, self.counted(), found.called, self.texts, found.machines
-        )
+            found.name, given, body, op.name_span, self.target, op.span, self.counted(), found.called, self.texts,
+            found.machines,
+        )  # fmt: skip
 
     def whole(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """The statements of a function, with what was left out on the cube side said in front."""

@@ -45,15 +45,16 @@ class Registers(Arithmetic):
         self.registers[key] = Register(first, second, stmt.span)
 
     def _setpad(self, stmt: ops.SetPad) -> None:
-        raw = self.bits.get(stmt.value.name) if stmt.value.value is None else stmt.value.value
-        value = self.values.get(stmt.value.name)
-        if raw is None and isinstance(value, Lin) and value.is_const:
-            raw = value.const
-        known = self.pad_types.get(stmt.value.name, stmt.type)
-        kind = stmt.type if stmt.type.bits else known
-        self.registers["pad"] = Register(
-            Lin(-1) if raw is None else Lin(raw % (1 << max(8, kind.bits))), ZERO, stmt.span, type=kind
-        )
+        self.registers["pad"] = self.padding(stmt.value, stmt.type, stmt.span)
+
+    def padding(self, value: ops.Operand, written: ValueType, span: Span) -> Register:
+        """The bits of a value to pad with, in its type; -1 where they are not known."""
+        raw, known = self.constants.get(value.name, (value.value, written))
+        given = self.values.get(value.name)
+        if raw is None and isinstance(given, Lin) and given.is_const:
+            raw = given.const
+        kind = written if written.bits else known
+        return Register(Lin(-1 if raw is None else raw % (1 << max(8, kind.bits))), ZERO, span, type=kind)
 
     def _setatomic(self, stmt: ops.SetAtomic) -> None:
         before = self.registers["atomic"].type

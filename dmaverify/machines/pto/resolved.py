@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Lin
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.limits import block_bytes, pipes
+from dmaverify.machines.pto.limits import pipe_of
 from dmaverify.machines.pto.moves import touches_of
 from dmaverify.machines.pto.ops import LOCAL, STORE
 from dmaverify.machines.pto.registers import Registers
@@ -49,7 +49,7 @@ class ResolvedCopies(Registers):
         steps, row, fill, ports, spans, setup = made
         ports |= {"read_item_bytes": Lin(sides[0].item_bytes), "write_item_bytes": Lin(sides[1].item_bytes)}
         vector = stmt.kind == LOCAL and self.setting.readings.get("local-pipe") == "vector"
-        pipe = "V" if vector else pipes()[stmt.kind]
+        pipe = "V" if vector else pipe_of(self.target, stmt.kind)
         copy = Copy(
             number,
             stmt.kind,
@@ -69,7 +69,7 @@ class ResolvedCopies(Registers):
             self.order_of[id(stmt)],
             self._store_mode() if stmt.kind == STORE else "",
         )
-        copy = replace(copy, touches=touches_of(copy, self.world, self.setting.readings))
+        copy = replace(copy, touches=touches_of(copy, self.world, self.setting.readings, self.target))
         if not self.dry:
             self.kernel.copies.append(copy)
         return copy
@@ -135,11 +135,7 @@ class ResolvedCopies(Registers):
             ]
             if counts[0] is None or counts[1] is None:
                 return None
-            raw = self.bits.get(stmt.pad.value.name)
-            kind = self.pad_types.get(stmt.pad.value.name, stmt.pad.type)
-            fill = Fill(
-                None if raw is None else raw % (1 << max(8, kind.bits)), max(1, kind.bits // 8), counts[0], counts[1]
-            )
+            fill = _filled(self.padding(stmt.pad.value, stmt.pad.type, stmt.name_span), counts[0], counts[1])
             if stmt.pad.left is not None and stmt.pad.right is not None:
                 spans |= {"left_count": stmt.pad.left.span, "right_count": stmt.pad.right.span}
         steps = [
@@ -188,7 +184,7 @@ class ResolvedCopies(Registers):
         if self.setting.readings.get("local-unit") == "bytes" and not gap:
             step, size = (src, dst), row
         else:
-            block = block_bytes()
+            block = self.block_bytes
             step, size = ((row + src) * block, (row + dst) * block), row * block
         ports["row_bytes"] = size
         if stmt.levels:
@@ -297,8 +293,7 @@ class ResolvedCopies(Registers):
                 self.suppose("MOV_PAD_VAL is 0 until it is set")
                 return Fill(0, stmt.types[1].item_bytes, own["left"], own["right"])
             return Fill(None, stmt.types[1].item_bytes, own["left"], own["right"])
-        raw = found.first.const
-        return Fill(raw if raw >= 0 else None, max(1, found.type.bits // 8), own["left"], own["right"])
+        return _filled(found, own["left"], own["right"])
 
     def _stale(self, stmt: ops.CopyOp, size: Register) -> None:
         """Sizes other than (1, 1) that another copy used already, or that an inline copy replaced."""
@@ -339,8 +334,10 @@ class ResolvedCopies(Registers):
             for index in range(1, min(3, len(stmt.levels))):
                 self.registers.pop(f"{stmt.kind}.loop{index}", None)
         if stmt.pad is not None:
-            raw = self.bits.get(stmt.pad.value.name)
-            kind = self.pad_types.get(stmt.pad.value.name, stmt.pad.type)
-            self.registers["pad"] = Register(
-                Lin(-1 if raw is None else raw % (1 << max(8, kind.bits))), ZERO, stmt.name_span, type=kind
-            )
+            self.registers["pad"] = self.padding(stmt.pad.value, stmt.pad.type, stmt.name_span)
+
+
+def _filled(value: Register, left: Lin, right: Lin) -> Fill:
+    """So many elements of a padding value on both sides of a row."""
+    raw = value.first.const
+    return Fill(raw if raw >= 0 else None, max(1, value.type.bits // 8), left, right)

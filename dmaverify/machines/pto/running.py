@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from dmaverify.execute.hazards import RunPiece
 from dmaverify.execute.order import LaneOrder
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_vector import RegisterBytes
-from dmaverify.machines.pto.limits import limits
+from dmaverify.machines.pto.limits import register_bytes
 from dmaverify.program.instructions import Shared
 from dmaverify.values import dataclass, field
 
@@ -26,20 +27,21 @@ MOST_MOVED = 1 << 24
 MOST_STATEMENTS = 1 << 21  # that a run follows, in all rounds of its loops
 
 
+def place_of(tensor: str) -> str:
+    """What the memory behind an argument is called: none has the name of UB."""
+    return f"%{tensor}" if tensor == "ub" else tensor
+
+
 class Over(Beyond):
     """Trouble was found, and nothing behind it has a meaning."""
 
 
 @dataclass
 class Memory:
-    """Bytes, what is known of each, and the tile that wrote it last (0: none)."""
+    """What each byte holds, what is known of it, and the tile that wrote it last (0: none)."""
 
-    bytes_: np.ndarray
+    held: np.ndarray
     state: np.ndarray
-
-    @classmethod
-    def fresh(cls, size: int) -> Memory:
-        return cls(np.zeros(size, np.uint8), np.full(size, NEVER, np.int8))
 
     @cached_property
     def owner(self) -> np.ndarray:
@@ -68,12 +70,9 @@ class RunCopy:
 
 
 @dataclass
-class RunEvent:
-    """One access in the order of issue: its pipe and the bytes it reads and writes, by memory; the copy that it is."""
+class RunEvent(RunPiece):
+    """One access in the order of issue, whose lane is its pipe; the copy that it is."""
 
-    pipe: str
-    reads: dict[str, np.ndarray]
-    writes: dict[str, np.ndarray]
     atomic: tuple[str, str, int] = ("", "", 0)
     copy: RunCopy | None = None
     line: int = 0
@@ -119,36 +118,60 @@ class Running:
     ) -> None:
         self.function, self.readings, self.arguments, self.others = function, readings, arguments, others
         self.moved = self.followed = self.line = 0
-        self.most = limits()
+        self.most = function.target.limits
         rng = np.random.default_rng(seed)
         size = self.most["ub_bytes_max"]
         memory = {"ub": Memory(_drawn(rng, size), np.full(size, NEVER, np.int8))}
         for name, size in gm.items():
-            memory[name] = Memory(_drawn(rng, size), np.full(size, WRITTEN, np.int8))
+            memory[place_of(name)] = Memory(_drawn(rng, size), np.full(size, WRITTEN, np.int8))
         self.run = KernelRun(memory=memory)
         self.values: dict[str, Any] = {}  # numbers, pointers as (memory, byte, bytes of an element), tiles and views
         for name, kind, _ in function.args:
             plain = name.lstrip("%")
-            self.values[name] = (plain, 0, kind.item_bytes) if kind.kind == "pointer" else arguments.get(plain, 0)
+            pointer = (place_of(plain), 0, kind.item_bytes)
+            self.values[name] = pointer if kind.kind == "pointer" else arguments.get(plain, 0)
         self.raw: dict[str, tuple[int, int]] = {}
         self.registers: dict[str, tuple[int, int]] = {}
         self.pad: tuple[int, int] | None = None
-        self.registers_of = RegisterBytes()
+        self.registers_of = RegisterBytes(register_bytes(function.target))
         self.inside = 0
         self.atomic = ("", "")
         self.copy_number: dict[int, int] = {}
         self.events, self.order = self.run.events, self.run.order
-        self.flags: dict[tuple[str, str, int], int] = {}
-        self.released: dict[int, int] = {}
+        self.flags: set[tuple[str, str, int]] = set()  # that are set
         self.holding: dict[int, set[str]] = {}
 
-    def _int(self, operand: ops.Operand) -> int:
+    def _value(self, operand: ops.Operand) -> Any:
         if operand.value is not None:
             return operand.value
-        value = self.values.get(operand.name)
+        if operand.name not in self.values:
+            raise Beyond(operand.name)
+        return self.values[operand.name]
+
+    def _int(self, operand: ops.Operand) -> int:
+        value = self._value(operand)
         if not isinstance(value, int):
             raise Beyond(operand.name)
         return value
+
+    # ------------------------------------------------------------ what bytes hold: here a byte each
+
+    def _room(self, size: int) -> Memory:
+        """A memory that nothing was written to."""
+        return Memory(np.zeros(size, np.uint8), np.full(size, NEVER, np.int8))
+
+    def _constant(self, values: np.ndarray) -> np.ndarray:
+        """Bytes of these values."""
+        return values
+
+    def _lost(self, held: np.ndarray) -> np.ndarray:
+        """What nobody knows, where these lay."""
+        return held ^ 0xA5
+
+    def _added(self, atomic: tuple[Any, ...], into: Memory, at: np.ndarray, given: np.ndarray, item: int) -> None:
+        """Adds elements to what lies in memory: the sum is not computed."""
+
+    # ------------------------------------------------------------ what is found
 
     def _counted(self, amount: int) -> None:
         self.moved += amount

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from dmaverify.machines.pto.limits import machine
 from dmaverify.machines.pto.typed import KINDS, MASK, SCALAR, TILE, TypedOperand, TypedUse
 from dmaverify.machines.pto.types import bits_of
 from dmaverify.targets.target import Target
@@ -38,13 +37,9 @@ class Signature:
     within: Sequence[str]
 
 
-def signatures() -> Mapping[str, Signature]:
-    """Name of an operation, without its dialect -> what it takes."""
-    return _signatures(machine())
-
-
 @lru_cache(maxsize=4)
-def _signatures(target: Target) -> Mapping[str, Signature]:
+def signatures(target: Target) -> Mapping[str, Signature]:
+    """Name of an operation, without its dialect -> what it takes."""
     out: dict[str, Signature] = {}
     for entry in target.raw["operands"].values():
         parts = (tuple(entry["takes"]), tuple(entry["makes"]), entry.get("of", {}), entry.get("follows", {}))
@@ -52,10 +47,10 @@ def _signatures(target: Target) -> Mapping[str, Signature]:
     return out
 
 
-def seen_of(use: TypedUse) -> Iterator[Seen]:
+def seen_of(use: TypedUse, target: Target) -> Iterator[Seen]:
     """What rules look at of one operation."""
     name = use.name
-    found = signatures().get(name.removeprefix("pto."))
+    found = signatures(target).get(name.removeprefix("pto."))
     if found is None or (found.within and use.memories not in found.within):
         return
     named: dict[str, dict[str, str]] = {}  # for each letter, its types and an operand of each

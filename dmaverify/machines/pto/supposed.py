@@ -6,7 +6,7 @@ Law: what is proved is no condition; what neither the text nor a note says is on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
@@ -38,8 +38,7 @@ def launched(kernel: Kernel, rlimit: int) -> list[str]:
     """What is taken for granted of cores that run the kernel beside each other."""
     pairs = meeting_cores(kernel.events, Asker(kernel.world, rlimit // 10), kernel.cores, kernel.same, "gm")
     lines = [f"lines {a} and {b}" if a != b else f"line {a}" for a, b in pairs]
-    few = ", ".join(lines if len(lines) < MOST_LINES else [*lines[:MOST_LINES], "..."])
-    return [f"no two cores of a launch touch one byte of GM that one of them writes: {few}"] if few else []
+    return [f"no two cores of a launch touch one byte of GM that one of them writes: {_few(lines)}"] if lines else []
 
 
 def barred(kernel: Kernel, rlimit: int) -> list[str]:
@@ -48,8 +47,11 @@ def barred(kernel: Kernel, rlimit: int) -> list[str]:
     if pairs is None:
         return [f"{_ORDERED}: a scope is too long to say which"]
     lines = [f"line {load} behind line {store}" for store, load in pairs]
-    few = ", ".join(lines if len(lines) < MOST_LINES else [*lines[:MOST_LINES], "..."])
-    return [f"{_ORDERED}: {few}"] if few else []
+    return [f"{_ORDERED}: {_few(lines)}"] if lines else []
+
+
+def _few(lines: Sequence[str]) -> str:
+    return ", ".join(lines if len(lines) < MOST_LINES else [*lines[:MOST_LINES], "..."])
 
 
 _ORDERED = 'vector loads wait for the stores of their scope before them, with no `pto.mem_bar "VST_VLD"` between'

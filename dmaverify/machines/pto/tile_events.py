@@ -18,8 +18,8 @@ from math import prod
 from dmaverify.language.affine import FALSE, ONE, ZERO, Lin, compare
 from dmaverify.machines.pto.ops import CastPtr, Operand
 from dmaverify.machines.pto.tile_operands import PRODUCTS, TileOperands
-from dmaverify.machines.pto.tile_places import TileCells
-from dmaverify.machines.pto.tiles import TileOp, TileWork, in_form, tile_work
+from dmaverify.machines.pto.tile_places import CellTouch, TileCells
+from dmaverify.machines.pto.tiles import TileOp, TileWork, in_form
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value
 from dmaverify.program.instructions import CopyTouch, Place, Use
 from dmaverify.prove.meet import collision
@@ -32,7 +32,7 @@ class TileMeaning(TileOperands):
     # ------------------------------------------------------------ operations
 
     def _tileop(self, stmt: TileOp) -> list[Use] | None:
-        work = tile_work()[stmt.name]
+        work = stmt.work
         given = {o.name: self.value(o) for o in (*stmt.ins, *stmt.outs) if o.name not in stmt.scalars}
         given |= {name: self._shaped(stmt, name, value) for name, value in given.items()}
         given |= dict.fromkeys(stmt.scalars)
@@ -83,8 +83,8 @@ class TileMeaning(TileOperands):
             return None
         if self._meets(stmt, work, tiles, out):
             return None
-        touches: list[CopyTouch] = []
-        idle: list[CopyTouch] = []
+        touches: list[CellTouch] = []
+        idle: list[CellTouch] = []
         for index, tile in enumerate(tiles):
             way = work.way(index)
             if way == "scratch":
@@ -268,8 +268,8 @@ class TileMeaning(TileOperands):
             return None
         if not alike and not loads:  # of a larger part the valid region alone is written
             part = replace(part, shape=(*part.shape[:-2], tile.rows, tile.cols))
-        self.tile_moves += 0 if self.dry else 1
-        touch = self._elements(part, "read" if loads else "data")
+        self.kernel.tile_moves += 0 if self.dry else 1
+        touch = CellTouch(self._elements(part, "read" if loads else "data"))
         if not loads:
             self._apart(part, stmt)
         cells = self._cells(tile, self._valid(tile), "data" if loads else "read")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
+from dmaverify.language.affine import ONE, TRUE, ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.signatures import seen_of
 from dmaverify.machines.pto.tiles import HandedTile, TileElement, TileOp, TileWork
 from dmaverify.machines.pto.typed import SCALAR, TILE, TypedOperand, TypedUse
@@ -32,7 +32,7 @@ class TileOperands(ValidShapes):
 
     def typed(self, use: TypedUse | None, span: Span) -> None:
         """What rules look at of an operation, and types that no document gives it."""
-        for seen in () if use is None or self.dry else seen_of(use):
+        for seen in () if use is None or self.dry else seen_of(use, self.target):
             if seen.unlisted:
                 self.remark("unresolved", seen.what, span, "convert it, or use an operation that takes it")
                 continue
@@ -114,6 +114,25 @@ class TileOperands(ValidShapes):
             if self.world.decide(claim) is None:
                 self._need(claim, stmt, said, begins, enough=True)
         return False
+
+    def _shared(self, one: TileValue, other: TileValue) -> tuple[Lin, Cond]:
+        """How far apart two tiles begin, and that they share no byte: parts of one tile lie beside each other, too."""
+        items = (one.kind.bits // 8, other.kind.bits // 8)
+        begins = [t.place.address + t.first * item for t, item in zip((one, other), items, strict=True)]
+        apart = begins[1] - begins[0]
+        if one.place.space != other.place.space:
+            return apart, TRUE
+        sizes = [
+            t.kind.bytes if t.whole is None else ((t.kind.rows - 1) * t.pitch + t.kind.cols) * t.kind.bits // 8
+            for t in (one, other)
+        ]
+        clear = self._clear(begins[0], sizes[0], begins[1], sizes[1])
+        pitch = one.pitch * items[0]
+        if one.whole is None or other.whole is None or pitch != other.pitch * items[1]:
+            return apart, clear
+        across = self.world.modulo(apart, pitch)
+        ends = (Lin(one.kind.cols * items[0]) - across, across + other.kind.cols * items[1] - pitch)
+        return apart, both([clear, both([compare("le", end) for end in ends])], "or")
 
     def _used(self, tile: TileValue, every: bool) -> TileValue:
         """As many rows and columns as are valid, where those alone are used and it is known how they lie."""

@@ -11,10 +11,11 @@ Source: PTO IR manual (tile buffers).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from dmaverify.language.affine import TRUE, ZERO, Cond, Lin, both, compare
+from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.carried import Carried
-from dmaverify.machines.pto.limits import block_bytes, rooms, ub_memory
+from dmaverify.machines.pto.limits import rooms, ub_memory
 from dmaverify.machines.pto.ops import Stmt
 from dmaverify.machines.pto.tiles import (
     AllocTile,
@@ -45,6 +46,17 @@ class TileCells:
     cols: Lin
 
 
+class CellTouch(NamedTuple):
+    """The bytes of cells that are touched. Of a tile with an address, its cells as a memory of their own: what another
+    tile has left at the address is not what this one holds. Of boxes, written whole, their cells; in part, all bytes.
+    """
+
+    bytes: CopyTouch
+    own: CopyTouch | None = None
+    boxed: CopyTouch | None = None
+    anywhere: CopyTouch | None = None
+
+
 class TilePlaces(Carried):
     """Tiles, views and their bytes."""
 
@@ -56,9 +68,8 @@ class TilePlaces(Carried):
         kind = stmt.type
         assert kind is not None
         sizes = []
-        for stated, given, most, what in zip(
-            (kind.v_row, kind.v_col), stmt.valid, (kind.rows, kind.cols), ("rows", "columns"), strict=True
-        ):
+        sides = ((kind.v_row, kind.rows, "rows"), (kind.v_col, kind.cols, "columns"))
+        for (stated, most, what), given in zip(sides, stmt.valid, strict=True):
             value = Lin(stated) if stated is not None else None
             if value is None and given is not None:
                 value = self.number_of(given, f"the number of valid {what}")
@@ -100,23 +111,27 @@ class TilePlaces(Carried):
 
     def _has_room(self, stmt: AllocTile, kind: TileType) -> None:
         """That a tile of UB without an address has a place at all."""
-        space, most = ub_memory()
+        space, most = ub_memory(self.target)
         if kind.loc == "vec" and stmt.address is None and kind.bytes > most:
             said = f"the tile `{stmt.result}` has {kind.bytes:,} bytes, {space.upper()} {most:,}"
             self.remark("ill", said, stmt.span, "make it smaller, and go over it in parts")
 
     def _end_behind(self, at: int, kind: TileType) -> None:
         """Tiles without a place begin behind this one, in whole blocks."""
-        self.tile_end = max(self.tile_end, at + -(-kind.bytes // block_bytes()) * block_bytes())
+        self.tile_end = max(self.tile_end, at + self._in_blocks(kind))
+
+    def _in_blocks(self, kind: TileType) -> int:
+        """Bytes of the blocks that a tile takes."""
+        return -(-kind.bytes // self.block_bytes) * self.block_bytes
 
     def _tile_place(self, stmt: AllocTile, kind: TileType) -> Place | None:
         item = max(1, kind.bits // 8)
         if stmt.address is None:
             address = self.tile_bytes.setdefault(id(stmt), self.tile_end)
             self._end_behind(address, kind)
-            if not self.dry and not stmt.given and kind.loc in rooms():
-                size = -(-kind.bytes // block_bytes()) * block_bytes()
-                self.kernel.rooms[APART, address] = Loose(stmt.result, size, kind.loc, rooms()[kind.loc])
+            if not self.dry and not stmt.given and kind.loc in rooms(self.target):
+                capacity = rooms(self.target)[kind.loc]
+                self.kernel.rooms[APART, address] = Loose(stmt.result, self._in_blocks(kind), kind.loc, capacity)
             return Place(APART, "", Lin(address), item, kind.loc)
         base = self.number_of(stmt.address, "the address of the tile")
         if base is None:
@@ -194,18 +209,16 @@ class TilePlaces(Carried):
         if (kind.rows, kind.cols) != stmt.sizes or not (every or keeps_rows(kind, tile.kind)):
             self.reasons[stmt.result] = "how a part of a tile in boxes or columns lies is not followed"
             return
-        for at, size, most, what in (
-            (row, kind.rows, tile.kind.rows, "rows"),
-            (col, kind.cols, tile.kind.cols, "columns"),
-        ):
+        sides = ((row, kind.rows, tile.kind.rows, "rows"), (col, kind.cols, tile.kind.cols, "columns"))
+        for at, size, most, what in sides:
             said = f"the tile `{tile.name}` has {most:,} {what}"
             self._need(compare("le", -at), stmt, said, at)
             self._need(compare("le", at + size - most), stmt, said, at + size)
         for value, most, what in ((rows, kind.rows, "rows"), (cols, kind.cols, "columns")):
             self._sized(value, most, what, stmt)
         begins = row * tile.pitch + col
-        if not self.world.decide(compare("eq", self.world.modulo(begins * (kind.bits // 8), block_bytes()))):
-            self.reasons[stmt.result] = f"it may begin inside of a block of {block_bytes()} bytes"
+        if not self.world.decide(compare("eq", self.world.modulo(begins * (kind.bits // 8), self.block_bytes))):
+            self.reasons[stmt.result] = f"it may begin inside of a block of {self.block_bytes} bytes"
             return
         self.values[stmt.result] = replace(
             tile, kind=kind, rows=rows, cols=cols, name=stmt.result, made=stmt, inside=tuple(self.around),
@@ -257,31 +270,23 @@ class TilePlaces(Carried):
     def _all(self, tile: TileValue) -> TileCells:
         return TileCells(ZERO, ZERO, Lin(tile.kind.rows), Lin(tile.kind.cols))
 
-    def _cells(self, tile: TileValue, region: TileCells, kind: str, why: str = "") -> CopyTouch:
-        """The bytes of cells; of a tile with an address also, under its name, the cells as a memory of their own: what
-        another tile has left at the address is not what this one holds."""
-        made = replace(self._bytes_of(tile, region, kind), why=why)
-        self.touches_kept.append(made)
+    def _cells(self, tile: TileValue, region: TileCells, kind: str, why: str = "") -> CellTouch:
+        """The bytes of cells, and what stands for them besides."""
+        made, own = replace(self._bytes_of(tile, region, kind), why=why), None
         if tile.addressed:
-            apart = replace(tile, place=self._as_memory(tile))
-            self.own_names[id(made)] = replace(self._bytes_of(apart, region, kind), why=why)
-        if tile.kind.boxed:
-            if made.place.space == tile.place.space:
-                if made.writes:
-                    self.in_boxes[id(made)] = self._in_boxes(tile, region, kind)
-            else:
-                whole = "maybe" if made.writes else kind
-                self.anywhere_in[id(made)] = CopyTouch(whole, tile.place, ZERO, Lin(tile.kind.bytes), ())
-        return made
+            own = replace(self._bytes_of(replace(tile, place=self._as_memory(tile)), region, kind), why=why)
+        if not tile.kind.boxed:
+            return CellTouch(made, own)
+        if made.place.space == tile.place.space:
+            return CellTouch(made, own, self._in_boxes(tile, region, kind) if made.writes else None)
+        every = CopyTouch("maybe" if made.writes else kind, tile.place, ZERO, Lin(tile.kind.bytes), ())
+        return CellTouch(made, own, None, every)
 
-    def _element(self, tile: TileValue, number: Lin, kind: str) -> CopyTouch:
-        """The bytes of one element by its number in memory, and under the name of the tile."""
+    def _element(self, tile: TileValue, number: Lin, kind: str) -> CellTouch:
+        """The bytes of one element by its number in memory."""
         item = tile.kind.bits // 8
         made = CopyTouch(kind, tile.place, (tile.first + number) * item, Lin(item), ())
-        self.touches_kept.append(made)
-        if tile.addressed:
-            self.own_names[id(made)] = replace(made, place=self._as_memory(tile))
-        return made
+        return CellTouch(made, replace(made, place=self._as_memory(tile)) if tile.addressed else None)
 
     def _as_memory(self, tile: TileValue) -> Place:
         """A tile as a memory of its own."""
@@ -305,7 +310,7 @@ class TilePlaces(Carried):
         if not isinstance(tile.made, ReshapedTile):
             self.kernel.alike.setdefault(alike, {})[tile.name] = kind.turned
         self.lying[at] = (tile.place, tile.kind.bytes, kind.boxed)
-        address, block = tile.place.address, block_bytes()
+        address, block = tile.place.address, self.block_bytes
         if tile.name not in self.misplaced and isinstance(tile.made, Stmt):
             said = f"the tile `{tile.name}` begins at byte {self.said(address)}: addresses are multiples of {block}"
             if address.is_const and address.const % block:
@@ -339,25 +344,6 @@ class TilePlaces(Carried):
         """That bytes from two places on are no bytes of each other."""
         return both([compare("le", begin + size - other), compare("le", other + reach - begin)], "or")
 
-    def _shared(self, one: TileValue, other: TileValue) -> tuple[Lin, Cond]:
-        """How far apart two tiles begin, and that they share no byte: parts of one tile lie beside each other, too."""
-        items = (one.kind.bits // 8, other.kind.bits // 8)
-        begins = [t.place.address + t.first * item for t, item in zip((one, other), items, strict=True)]
-        apart = begins[1] - begins[0]
-        if one.place.space != other.place.space:
-            return apart, TRUE
-        sizes = [
-            t.kind.bytes if t.whole is None else ((t.kind.rows - 1) * t.pitch + t.kind.cols) * t.kind.bits // 8
-            for t in (one, other)
-        ]
-        clear = self._clear(begins[0], sizes[0], begins[1], sizes[1])
-        pitch = one.pitch * items[0]
-        if one.whole is None or other.whole is None or pitch != other.pitch * items[1]:
-            return apart, clear
-        across = self.world.modulo(apart, pitch)
-        ends = (Lin(one.kind.cols * items[0]) - across, across + other.kind.cols * items[1] - pitch)
-        return apart, both([clear, both([compare("le", end) for end in ends])], "or")
-
     def _bytes_of(self, tile: TileValue, region: TileCells, kind: str) -> CopyTouch:
         shape, place = tile.kind, tile.place
         if shape.boxed and (region.rows, region.cols) == (Lin(shape.rows), Lin(shape.cols)):
@@ -382,18 +368,18 @@ class TilePlaces(Carried):
         self,
         name: str,
         pipe: str,
-        touches: Sequence[CopyTouch],
+        touches: Sequence[CellTouch],
         stmt: Stmt,
         *,
         stores: bool = False,
     ) -> list[Use]:
-        kept = tuple(t for t in touches if t.length != ZERO and all(c != ZERO for c, _ in t.steps))
-        extra = (self.own_names, self.in_boxes, self.anywhere_in)
-        named, boxed, anywhere = (tuple(of[id(t)] for t in kept if id(t) in of) for of in extra)
+        kept = [t for t in touches if t.bytes.length != ZERO and all(c != ZERO for c, _ in t.bytes.steps)]
         out = []
-        parts = [(kept, "stored" if stores else "computed", ""), (named, "computed", ""), (boxed, "computed", "")]
-        for part, needs, inferred in (*parts, (anywhere, "", "layout")):
+        needs = ("stored" if stores else "computed", "computed", "computed", "")
+        for side, needed in enumerate(needs):
+            part = tuple(one for touch in kept if (one := touch[side]) is not None)
             if part:
                 self.uses += 1
-                out.append(Use(-self.uses, pipe, part, stmt.span, name, self.when, inferred, needs=needs))
+                inferred = "" if needed else "layout"
+                out.append(Use(-self.uses, pipe, part, stmt.span, name, self.when, inferred, needs=needed))
         return out

@@ -33,12 +33,14 @@ from dmaverify.machines.pto.tiles import (
     tile_work,
 )
 from dmaverify.machines.pto.types import SPACES, TokenCursor, bits_of, number_type
+from dmaverify.targets.target import Target
 
 
 class TileReader:
     """Operations on tiles and views."""
 
     types: dict[str, ValueType]
+    target: Target
 
     def alloc(self, op: Op) -> AllocTile | None:
         """A tile; None where its type is not understood."""
@@ -132,24 +134,21 @@ class TileReader:
         return [made, Reserved(op.name_span, space, int(base), int(size))]
 
     def tensor_view(self, op: Op) -> Stmt:
-        cursor = TokenCursor(op)
-        base = cursor.operand()
-        lists = lists_in(op, op.tokens)
-        shape, strides = lists.get("shape", []), lists.get("strides", [])
-        if len(op.results) != 1 or not shape or len(shape) != len(strides):
-            raise InputError(f"{op.name} takes as many strides as sizes", op.name_span, "shape = [..], strides = [..]")
-        self.types[op.results[0]] = OTHER
-        return TensorView(op.span, op.results[0], base, tuple(shape), tuple(strides), _element(op))
+        return TensorView(op.span, *self._dimensions(op, "shape", "strides", "as many strides as sizes"), _element(op))
 
     def part_view(self, op: Op) -> Stmt:
-        cursor = TokenCursor(op)
-        base = cursor.operand()
-        lists = lists_in(op, op.tokens)
-        offsets, sizes = lists.get("offsets", []), lists.get("sizes", [])
-        if len(op.results) != 1 or not sizes or len(sizes) != len(offsets):
-            raise InputError(f"{op.name} takes as many offsets as sizes", op.name_span, "offsets = [..], sizes = [..]")
+        return PartView(op.span, *self._dimensions(op, "offsets", "sizes", "as many offsets as sizes"))
+
+    def _dimensions(
+        self, op: Op, one: str, other: str, takes: str
+    ) -> tuple[str, Operand, tuple[Operand, ...], tuple[Operand, ...]]:
+        """A view by its name, what it is of, and two lists of a number for each dimension."""
+        base, lists = TokenCursor(op).operand(), lists_in(op, op.tokens)
+        first, second = lists.get(one, []), lists.get(other, [])
+        if len(op.results) != 1 or not first or len(first) != len(second):
+            raise InputError(f"{op.name} takes {takes}", op.name_span, f"{one} = [..], {other} = [..]")
         self.types[op.results[0]] = OTHER
-        return PartView(op.span, op.results[0], base, tuple(offsets), tuple(sizes))
+        return op.results[0], base, tuple(first), tuple(second)
 
     def valid_shape(self, op: Op) -> Stmt:
         args = TokenCursor(op).operands()
@@ -159,7 +158,8 @@ class TileReader:
 
     def tile_op(self, op: Op) -> Stmt:
         """`pto.tadd ins(%a, %b : ..) outs(%c : ..)`."""
-        if op.name not in tile_work():
+        work = tile_work(self.target).get(op.name)
+        if work is None:
             said = f"{op.name}: which elements of its tiles it reads and writes is not known"
             raise InputError(said, op.name_span, "write it in operations that are known, or check the lowered kernel")
         (ins, kinds), (outs, made) = (_group(op, word) for word in ("ins", "outs"))
@@ -172,7 +172,7 @@ class TileReader:
         plain = {name: kind for name, kind in kinds.items() if _is_number(kind)}
         shapes = {name: shape for name, kind in (kinds | made).items() if (shape := shaped_memref(kind))}
         adds = any(t.text == "atomic_add" for t in op.tokens)
-        return TileOp(op.span, op.name, ins, outs, plain, shapes, adds, op.name_span)
+        return TileOp(op.span, op.name, ins, outs, plain, shapes, adds, op.name_span, work)
 
 
 def _group(op: Op, word: str) -> tuple[tuple[Operand, ...], dict[str, str]]:

@@ -16,7 +16,6 @@ from functools import lru_cache
 from dmaverify.errors import Span
 from dmaverify.language.notation import Token
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.limits import machine
 from dmaverify.machines.pto.mlir import Op
 from dmaverify.machines.pto.ops import Operand, Stmt
 from dmaverify.machines.pto.types import bits_of
@@ -184,26 +183,6 @@ class HandedTile(Stmt):
     tile: Operand | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TileOp(Stmt):
-    """An operation on tiles: operands that it reads, operands that it writes, whether it adds to what is there."""
-
-    name: str = ""
-    ins: tuple[Operand, ...] = ()
-    outs: tuple[Operand, ...] = ()
-    scalars: Mapping[str, str] = field(default_factory=dict)  # operands that are no tiles, with their types
-    shapes: Mapping[str, tuple[tuple[int, ...], int, str]] = field(default_factory=dict)  # of memrefs
-    adds: bool = False
-    name_span: Span = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
-
-
-QUIET = (
-    *(ops.Const, ops.Arith, ops.CastPtr, ops.AddPtr, ops.Bind, ops.OpaqueOp, ops.Yield, ops.Assumed),
-    *(ops.Mask, ops.VectorOp, ops.For, ops.While, ops.If, ops.Block, TensorView, PartView),
-)
-"""Statements that do the same however often they run, but for those inside of them."""
-
-
 @dataclass(frozen=True, slots=True)
 class TileWork:
     """What an operation does: how it reads each tile (the last stands for all further ones), how it writes, from which
@@ -218,18 +197,42 @@ class TileWork:
     tiles: tuple[int, ...] = ()  # how many it takes, least and most, in the form that the data speaks of
     onto: bool = False  # its result is its last operand, too: it adds to what is there
 
+    @property
+    def windows(self) -> bool:
+        """Whether it works from a row and a column on that it names."""
+        return "window" in (*self.reads, self.writes)
+
     def way(self, index: int) -> str:
         """How it reads the tile that it names at this place."""
         return self.reads[min(index, len(self.reads) - 1)] if self.reads and index != self.scratch else "scratch"
 
 
-def tile_work() -> Mapping[str, TileWork]:
-    """What the target's data says of operations on tiles."""
-    return _tile_work(machine())
+@dataclass(frozen=True, slots=True, eq=False)
+class TileOp(Stmt):
+    """An operation on tiles: operands that it reads, operands that it writes, whether it adds to what is there; what
+    the data of its machine says of it.
+    """
+
+    name: str = ""
+    ins: tuple[Operand, ...] = ()
+    outs: tuple[Operand, ...] = ()
+    scalars: Mapping[str, str] = field(default_factory=dict)  # operands that are no tiles, with their types
+    shapes: Mapping[str, tuple[tuple[int, ...], int, str]] = field(default_factory=dict)  # of memrefs
+    adds: bool = False
+    name_span: Span = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
+    work: TileWork = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
+
+
+QUIET = (
+    *(ops.Const, ops.Arith, ops.CastPtr, ops.AddPtr, ops.Bind, ops.OpaqueOp, ops.Yield, ops.Assumed),
+    *(ops.Mask, ops.VectorOp, ops.For, ops.While, ops.If, ops.Block, TensorView, PartView),
+)
+"""Statements that do the same however often they run, but for those inside of them."""
 
 
 @lru_cache(maxsize=4)
-def _tile_work(target: Target) -> Mapping[str, TileWork]:
+def tile_work(target: Target) -> Mapping[str, TileWork]:
+    """What the target's data says of operations on tiles."""
     out = {}
     for entry in target.raw["tile"].values():
         ways = frozenset((one, other) for one, other in entry.get("between", [("vec", "vec")]))

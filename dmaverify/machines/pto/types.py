@@ -17,6 +17,7 @@ from dmaverify.errors import InputError
 from dmaverify.language.notation import Token
 from dmaverify.machines.pto.mlir import MlirFile, Op
 from dmaverify.machines.pto.ops import OTHER, Operand, ValueType
+from dmaverify.targets.target import Target
 
 CUBE_SPACES = ("l1", "l0a", "l0b", "l0c", "fb", "mat", "left", "right", "acc", "bias", "scaling")
 SPACES = {"gm": "gm", "ub": "ub", "vec": "ub", **{name: name for name in CUBE_SPACES}}
@@ -128,8 +129,8 @@ def integer_of(text: str) -> int:
 class TypeReader:
     """Types of one text. `types` holds the type of every value so far."""
 
-    def __init__(self, text: MlirFile) -> None:
-        self.text = text
+    def __init__(self, text: MlirFile, target: Target) -> None:
+        self.text, self.target = text, target
         self.types: dict[str, ValueType] = {}
         self.roles: dict[str, str] = {}  # the memory that a pointer without a type is used for
         self.moved: set[str] = set()  # views that begin behind the start of their buffer

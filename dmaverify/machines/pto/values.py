@@ -10,16 +10,17 @@ Source: PTO castptr (bytes) and addptr (elements).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.limits import block_bytes
 from dmaverify.machines.pto.moves import reading_of
 from dmaverify.machines.pto.ops import Operand, ValueType
 from dmaverify.machines.pto.stated import PLAIN, Register, Setting
 from dmaverify.machines.pto.tiles import Reserved, TileType
-from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, Loose, NumberNeed, OperationFact, Place, Remark
+from dmaverify.program.instructions import Copy, Event, Fit, Loose, NumberNeed, OperationFact, Place, Remark
 from dmaverify.program.sticky import RegisterEvent
 from dmaverify.prove.flow.ask import term_text
 from dmaverify.targets.table import suggestion
@@ -62,6 +63,7 @@ class TensorPart:
 
 
 Value = Lin | Place | Cond | Lanes | TileValue | TensorPart | None
+_WORDS = frozenset(("true", "false", "not", "and", "or", "xor", "distinct", "as", "let", "forall", "exists", "par"))
 _NAMED = re.compile(r"%c(_?)(\d+)(?:_(?:i\d+|index))?(?:_\d+)?")
 
 
@@ -120,20 +122,21 @@ def signed(value: int, bits: int) -> int:
 
 
 def name_of(text: str) -> str:
+    """The symbol of a value: a name that SMT-LIB has for nothing else."""
     plain = re.sub(r"\W", "_", text.lstrip("%"))
-    return plain if plain[:1].isalpha() else f"v{plain}"
+    return plain if plain[:1].isalpha() and plain not in _WORDS else f"v{plain}"
 
 
 class Values:
     """What is known so far; the other parts of the walk build on it."""
 
     def __init__(self, function: ops.KernelFunction, setting: Setting) -> None:
-        self.setting = setting
+        self.setting, self.target, self.block_bytes = setting, function.target, block_bytes(function.target)
         self.world = World()
         self.kernel = Kernel(function.name, function.span, self.world, one_tile=setting.one_tile)
         self.fragment = not function.name
         self.values: dict[str, Value] = {}
-        self.bits: dict[str, int] = {}
+        self.constants: dict[str, tuple[int, ValueType]] = {}  # their bits, as written
         self.opaque: set[str] = set()
         self.unsure: set[str] = set()  # values that loops of unknown length carry: not every one is reached
         self.undefined: set[str] = set()
@@ -149,7 +152,6 @@ class Values:
         self.reached: set[int] = set()  # copies that some run may reach, by their order
         self.never_met: dict[object, bool] = {}  # of conditions that were asked for, whether no numbers meet them
         self.waiting: dict[str, tuple[str, Span, bool]] = {}  # loops set for copies that have not come yet
-        self.pad_types: dict[str, ValueType] = {}
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
         self.held_in: dict[str, Cond] = {}  # for those counters, the condition under which a round goes on
         self.reasons: dict[str, str] = {}
@@ -158,15 +160,8 @@ class Values:
         self.tile_bytes: dict[object, int] = {}  # where tiles without an address lie, by their statement
         self.misplaced: set[str] = set()
         self.reserved: list[Reserved] = []  # for tiles of the other core
-        self.popped: list[
-            tuple[str, TileValue, object]
-        ] = []  # tiles of the other core: which, in which loops and branches
+        self.popped: list[tuple[str, TileValue, object]] = []  # of the other core: which, in which loops and branches
         self.lying: dict[int, tuple[Place, int, bool]] = {}  # tiles with an address, by tile_bytes: where, size, boxes
-        self.own_names: dict[int, CopyTouch] = {}  # cells of a tile under its own name, by the touch of its bytes
-        self.in_boxes: dict[int, CopyTouch] = {}  # cells of a whole tile in boxes, by the touch of its bytes
-        self.anywhere_in: dict[int, CopyTouch] = {}  # all bytes of a tile in boxes, by the touch of some of its cells
-        self.touches_kept: list[CopyTouch] = []
-        self.tile_moves = 0
         self.around: list[str] = []  # counters of the loops around, outside in
         self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
         for name, kind, span in function.args:
@@ -205,7 +200,7 @@ class Values:
         return self.setting.ranges.get(plain)
 
     def reading(self, name: str) -> str:
-        return reading_of(self.setting.readings, name)
+        return reading_of(self.setting.readings, name, self.target)
 
     def assume(self, text: str) -> None:
         if not self.dry:
@@ -301,18 +296,19 @@ class Values:
         return f": {why}" if why else ""
 
     def _const(self, stmt: ops.Const) -> None:
-        self.bits[stmt.result] = stmt.value
+        self.constants[stmt.result] = stmt.value, stmt.type
         self.values[stmt.result] = Lin(signed(stmt.value, stmt.type.bits)) if stmt.type.kind == "int" else None
-        self.pad_types[stmt.result] = stmt.type
 
-    def forget_bits(self, names: Iterable[str]) -> None:
-        """A name that another region gave to a constant is no constant here, and has another type."""
+    def gives(self, names: Sequence[str], values: Sequence[Value] = ()) -> None:
+        """Gives names the values that a region or an operation makes: what another region called so is no constant
+        here.
+        """
         for name in names:
-            self.bits.pop(name, None)
-            self.pad_types.pop(name, None)
+            self.constants.pop(name, None)
+        self.values |= dict(zip(names, values, strict=False))
 
     def _opaqueop(self, stmt: ops.OpaqueOp) -> None:
-        self.forget_bits(stmt.results)
+        self.gives(stmt.results)
         for name, kind in zip(stmt.results, stmt.types, strict=True):
             if stmt.loaded and kind.kind == "int":
                 self.values[name] = self.from_memory(name, kind)
@@ -331,10 +327,8 @@ class Values:
         name = stmt.source.name
         self._same_reason(stmt.result, stmt.source)
         self.values[stmt.result] = self.value(stmt.source, stmt.type)
-        if name in self.bits:
-            self.bits[stmt.result] = self.bits[name]
-        if name in self.pad_types:
-            self.pad_types[stmt.result] = self.pad_types[name]
+        if name in self.constants:
+            self.constants[stmt.result] = self.constants[name]
 
     def _assumed(self, stmt: ops.Assumed) -> None:
         if stmt.note:

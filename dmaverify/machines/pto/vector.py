@@ -34,6 +34,7 @@ from dmaverify.machines.pto.ops import (
 from dmaverify.machines.pto.scopes import MemoryBarrier
 from dmaverify.machines.pto.typed import MASK, SCALAR, TILE, TypedOperand, TypedUse
 from dmaverify.machines.pto.types import TokenCursor, bits_of
+from dmaverify.targets.target import Target
 
 _FORMS = {
     "r": {
@@ -66,8 +67,8 @@ _LANES = re.compile(r"(\d+)x(.+)")
 class VectorReader(CopyReader):
     """Accesses that are no copies, and what happens to registers."""
 
-    def __init__(self, text: MlirFile) -> None:
-        super().__init__(text)
+    def __init__(self, text: MlirFile, target: Target) -> None:
+        super().__init__(text, target)
         self.lane_widths: dict[str, tuple[int, int]] = {}
         self.elements: dict[str, str] = {}  # of registers, the type of their elements
 
@@ -348,7 +349,7 @@ class VectorReader(CopyReader):
             return OperandShape(kind, 0, kind.item_bytes, kind.strides, kind.space, indexed=True)
         if name.endswith(".vreg") and (found := _LANES.fullmatch(inside)):
             bits = bits_of(found[2].rsplit(".", 1)[-1].lstrip("!"))
-            whole = vector_unit().register_bytes * 8
+            whole = vector_unit(self.target).register_bytes * 8
             if bits and name.endswith("pto.vreg") and (len(found[1]) > 9 or int(found[1]) * bits != whole):
                 said = f"a register holds {whole:,} bits, and {found[1][:20]} lanes of {bits} bits are not as many"
                 raise InputError(said, cursor.op.at(words[0]), f"write `{whole // bits}x{found[2]}`")

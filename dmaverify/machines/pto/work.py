@@ -17,6 +17,7 @@ from itertools import pairwise
 
 from dmaverify.errors import Source, Span
 from dmaverify.language.notation import Token
+from dmaverify.machines.pto.functions import functions_in
 from dmaverify.machines.pto.mlir import Op, read_mlir
 from dmaverify.machines.pto.ops import KernelFunction
 from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
@@ -64,28 +65,15 @@ class KernelWork:
 def work_of(source: Source, function: KernelFunction, *, cube: bool = False) -> KernelWork:
     """The operations of a function (of the text outside of any where it has no name), of the `cube` core or not."""
     whole = read_mlir(source)
-    found = list(_functions(whole.ops))
-    walk = _Walk(dict(found), function.name)
+    found = functions_in(whole.ops)[0]
+    walk = _Walk({one.name: one.op for one in found}, function.name)
     walk.cube = cube
     if function.name:
-        own = next(op for _, op in found if op.name_span.start == function.span.start)  # others may have its name
+        own = next(one.op for one in found if one.op.name_span.start == function.span.start)  # others may have its name
         walk.called(own, [f"argument {i}" for i in range(len(_parameters(own)))])
     else:
         walk.block(whole.ops)
     return KernelWork(tuple(walk.out) if walk.works else (), frozenset(walk.pads))
-
-
-def _functions(ops: Sequence[Op]) -> Iterator[tuple[str, Op]]:
-    for op in ops:
-        if op.name in ("func.func", "func"):
-            name = next((t.text for t in op.tokens if t.kind == "symbol"), "")
-            name = name or next(
-                (b.text for a, b in zip(op.tokens, op.tokens[2:], strict=False) if a.text == "sym_name"), ""
-            )
-            yield name.lstrip("@").strip('"'), op
-        elif op.name in ("module", "builtin.module"):
-            for region in op.regions:
-                yield from _functions(region)
 
 
 def _parameters(op: Op) -> list[str]:

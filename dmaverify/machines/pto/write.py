@@ -1,7 +1,7 @@
 """The kernel that makes copies, in the surface with inline loops: constants, pointers, loops of software around each.
 
-Knows: the text of a kernel, which operand stands where.
-Does not know: how copies were found, whether they are right.
+Knows: the text of a kernel around its copies. Does not know: the text of a copy (`emit`), how copies were found,
+whether they are right.
 Law: a copy of the text has the start, the row and the loops of its plan; what has no place in an instruction is a loop
 of software, outermost first.
 
@@ -12,6 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dmaverify.language.affine import ZERO, Lin
+from dmaverify.machines.pto.emit import inline_text, pointers
+from dmaverify.program.instructions import Copy, CopyStep, Fill, Place
+from dmaverify.prove.flow.step_events import NOWHERE
 from dmaverify.synth.copies import CopyPlan
 
 
@@ -39,25 +43,22 @@ class _Lines:
 def copy_text(name: str, dtype: str, kind: str, plans: Sequence[CopyPlan], block: int) -> str:
     """The kernel of these copies, one behind the other."""
     out = _Lines()
-    load = kind == "load"
-    gm, ub = f"!pto.ptr<{dtype}, gm>", f"!pto.ptr<{dtype}, ub>"
-    marks = {"load": (gm, ub), "store": (ub, gm), "local": (ub, ub)}[kind]
     for number, plan in enumerate(plans):
-        _one_copy(out, f"_{number}" if number else "", plan, kind, marks, block)
+        _one_copy(out, f"_{number}" if number else "", plan, _copy_of(plan, kind, dtype, block))
     head = out.head()
     if any(plan.right is not None for plan in plans):
         zero = "0.0" if dtype.startswith(("f", "b")) else "0"
         head.append(f"  %zero = arith.constant {zero} : {dtype}")
     name = name.replace("-", "_")
-    notes = [] if load else ["// dmaverify: allow(core/definite) the tile is written elsewhere"]
-    argument = "" if kind == "local" else f"%tensor: {gm}"
+    notes = [] if kind == "load" else ["// dmaverify: allow(core/definite) the tile is written elsewhere"]
+    argument = "" if kind == "local" else f"%tensor: !pto.ptr<{dtype}, gm>"
     return "\n".join([*notes, f"func.func @{name}({argument}) {{", *head, *out.lines, "  return", "}", ""])
 
 
-def _one_copy(out: _Lines, mark: str, plan: CopyPlan, kind: str, types: tuple[str, str], block: int) -> None:
+def _one_copy(out: _Lines, mark: str, plan: CopyPlan, copy: Copy) -> None:
     """One instruction with the loops of software around it."""
     lines, item, pad, c = out.lines, plan.item, "  ", out.c
-    names = []
+    types, names = pointers(copy), []
     for side, (start, own) in enumerate(zip((plan.read, plan.write), types, strict=True)):
         name = f"%{'sd'[side]}{mark}"
         if own.endswith("gm>"):
@@ -75,29 +76,18 @@ def _one_copy(out: _Lines, mark: str, plan: CopyPlan, kind: str, types: tuple[st
             lines.append(f"{pad}%o{loop}{'sd'[side]} = arith.muli %k{loop}, {c(step // item)} : i64")
             lines.append(f"{pad}{new} = pto.addptr {names[side]}, %o{loop}{'sd'[side]} : {own} -> {own}")
             names[side] = new
-    pair = f"{types[0]}, {types[1]}"
-    if kind == "local":
-        (level,) = plan.hardware
-        gaps = [(step - plan.row) // block if level.count > 1 else 0 for step in (level.read, level.write)]
-        group = f"nburst({c(level.count)}, {c(gaps[0])}, {c(gaps[1])})"
-        lines.append(f"{pad}pto.mte_ub_ub {names[0]}, {names[1]}, {c(plan.row // block)} {group}")
-        lines.append(f"{pad}    : {pair}, i64, i64, i64, i64")
-    else:
-        groups = " ".join(
-            f"{'nburst' if i == 0 else 'loop'}({c(level.count)}, {c(level.read)}, {c(level.write)})"
-            for i, level in enumerate(plan.hardware)
-        )
-        extra = ", loop i64, i64, i64" * (len(plan.hardware) - 1)
-        own = "i64, i64, i64, i64"
-        if kind == "load":
-            own = f"i64, {own}"
-            if plan.right is not None:
-                groups += f" pad(%zero, {c(0)}, {c(plan.right)})"
-                extra += f", pad {types[1].split('<')[1].split(',')[0]}, i64, i64"
-            lines.append(f"{pad}pto.mte_gm_ub {names[0]}, {names[1]}, {c(0)}, {c(plan.row)} {groups}")
-        else:
-            lines.append(f"{pad}pto.mte_ub_gm {names[0]}, {names[1]}, {c(plan.row)} {groups}")
-        lines.append(f"{pad}    : {pair}, {own}{extra}")
+    lines += [pad + line for line in inline_text(copy, names[0], names[1], lambda n: c(n.const), "%zero", "")]
     for _ in plan.software:
         pad = pad[:-2]
         lines.append(f"{pad}}}")
+
+
+def _copy_of(plan: CopyPlan, kind: str, dtype: str, block: int) -> Copy:
+    """The instruction of a plan, in bytes."""
+    steps = tuple(CopyStep(Lin(level.count), Lin(level.read), Lin(level.write), "") for level in plan.hardware)
+    ports = {"cache_ctl": ZERO, "row_units": Lin(plan.row // block)}
+    for port, step in (("read_gap", plan.hardware[0].read), ("write_gap", plan.hardware[0].write)):
+        ports[port] = Lin((step - plan.row) // block if plan.hardware[0].count > 1 else 0)
+    fill = None if plan.right is None else Fill(0, plan.item, ZERO, Lin(plan.right))
+    place = Place("", "", ZERO, plan.item, dtype)
+    return Copy(0, kind, "", place, place, Lin(plan.row), steps, fill, ports, {}, NOWHERE)
