@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError
 
 if TYPE_CHECKING:
-    from dmaverify.prove.move.equiv import Equivalence
+    from dmaverify.prove.sameness import Sameness
 
 
-def compared_texts(a: str, b: str, axes: str, rlimit: int, tiers: Sequence[str] = ()) -> Equivalence:
+def compared_texts(a: str, b: str, axes: str, rlimit: int, tiers: Sequence[str] = ()) -> Sameness:
     """Mappings where `axes` (A=8,B=3) are given, else PATH::NAME of two plans; of programs what is left in `tiers`.
     Raises InputError.
     """

@@ -2,7 +2,7 @@
 
 Knows: which arguments of two functions are one, the values that both texts allow, runs that follow contents.
 Does not know: how a kernel is judged, what a run does.
-Law: `same` is said of kernels that are both proved, so that no order decides what stays, and of every value of their
+Law: `proved` is said of kernels that are both proved, so that no order decides what stays, and of every value of their
 arguments; with values that nobody states, or too many, nothing is said but a difference. A byte that one of them
 computes and the other has from elsewhere is no difference: it is open.
 """
@@ -25,8 +25,8 @@ from dmaverify.machines.pto.execute_terms import Terms, origin_of, tensor_bytes
 from dmaverify.machines.pto.named import NamedFunction
 from dmaverify.machines.pto.ops import OpaqueOp, deep
 from dmaverify.machines.pto.replay import MOST_BYTES, UNSTATED
-from dmaverify.prove.flow.same_kernel import Sameness
 from dmaverify.prove.options import Options
+from dmaverify.prove.sameness import Sameness
 from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Status, Verdict
@@ -67,31 +67,31 @@ def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
     sides = (one, other)
     kinds = [[k.kind if k.kind == "pointer" else k.name for _, k, _ in side.function.args] for side in sides]
     if kinds[0] != kinds[1]:
-        return Sameness("unknown", 0, "their arguments differ")
+        return Sameness("unknown", "their arguments differ")
     if any(kind.space == "ub" for side in sides for _, kind, _ in side.function.args):
-        return Sameness("unknown", 0, "one works on a buffer that it is given")
+        return Sameness("unknown", "one works on a buffer that it is given")
     verdicts = [check_function(s.function, s.name, s.notes, load_target("pto"), Options()) for s in sides]
     for side, verdict in zip(sides, verdicts, strict=True):
         if why := _open(side, verdict):
-            return Sameness("unknown", 0, why, (side.function.span,))
+            return Sameness("unknown", why, places=(side.function.span,))
     numbers = list(_numbers(sides))
     counted, any_value = _split(numbers)
-    found = Sameness("unknown", 0)
+    found = Sameness("unknown")
     if all(n.count is not None for n in counted):
         every = product(*(n.some(n.count or 0) for n in counted))
         found = _with_values(sides, counted, every, any_value)
-    if found.status == "same":
+    if found.status == "proved":
         conditions = tuple(dict.fromkeys(c for v in verdicts if v is not None for c in v.conditions))
         both = [f"values are those that both texts state: {n.name} in {n.low}..{n.high}" for n in numbers if n.apart]
         return replace(found, conditions=(*conditions, *both, *found.conditions))
-    if found.status == "different" or not (any_value or not found.why):
+    if found.status == "refuted" or not (any_value or not found.why):
         return found
     tried = _with_values(sides, numbers, zip(*(n.some(FEW_RUNS) for n in numbers), strict=True), ())
-    if tried.status != "same":
+    if tried.status != "proved":
         return tried
     said = ", ".join(n.name for n in numbers if n in any_value or n.count is None)
     why = f"values of {said} are too many to be run, or nobody states them; with some of them both leave the same"
-    return Sameness("unknown", 0, why)
+    return Sameness("unknown", why)
 
 
 def _split(numbers: Sequence[_Number]) -> tuple[list[_Number], list[_Number]]:
@@ -112,18 +112,19 @@ def _with_values(
     terms, ran, count = Terms(), 0, 0
     for chosen in _values(sides, numbers, every):
         found = _at(sides, chosen, terms, any_value)
-        if found.status == "different":
-            shown = tuple((n.name, v) for n, v in zip(numbers, chosen[2], strict=True))
-            return replace(found, copies=0, values=shown)
+        if found.status == "refuted":
+            return replace(found, witness={n.name: v for n, v in zip(numbers, chosen[2], strict=True)})
         if found.status == "unknown":
             return found
         ran, count = ran + 1, max(count, found.copies)
         if terms.followed > MOST_FOLLOWED:
             why = f"{terms.followed:,} accesses of {ran} runs are more than are followed: state smaller ranges"
-            return Sameness("unknown", 0, why)
+            return Sameness("unknown", why)
     if not ran:
-        return Sameness("unknown", 0, "no values meet what both state")
-    return Sameness("same", count, f"{ran:,}" if numbers else "", conditions=(ROUNDED,) if terms.reordered else ())
+        return Sameness("unknown", "no values meet what both state")
+    return Sameness(
+        "proved", f"{ran:,}" if numbers else "", conditions=(ROUNDED,) if terms.reordered else (), copies=count
+    )
 
 
 def told_left(found: Sameness) -> str:
@@ -204,7 +205,7 @@ def _at(
     sizes = [max(_size(side, own[at], chosen[i]) for i, (side, own) in enumerate(zip(sides, tensors, strict=True)))
              for at in range(len(tensors[0]))]  # fmt: skip
     if sum(sizes) > MOST_BYTES:
-        return Sameness("unknown", 0, f"their tensors hold {sum(sizes):,} bytes: no run is made of so many")
+        return Sameness("unknown", f"their tensors hold {sum(sizes):,} bytes: no run is made of so many")
     left = []
     for index, (side, own, given) in enumerate(zip(sides, tensors, chosen, strict=False)):
         try:
@@ -212,9 +213,9 @@ def _at(
             done, held = run.follow(terms, own, [name for n in any_value for name in n.names[index]])
         except Beyond as error:
             lost = f"nothing in a run gives `{error}` a value" if str(error)[:1] == "%" else f"{error} is not followed"
-            return Sameness("unknown", 0, f"{side.name}: {lost}")
+            return Sameness("unknown", f"{side.name}: {lost}")
         if done.found:
-            return Sameness("unknown", 0, f"{side.name}: a run finds {', '.join(sorted(done.found))}")
+            return Sameness("unknown", f"{side.name}: a run finds {', '.join(sorted(done.found))}")
         left.append([held[name] for name in own])
     return _compared(left, tensors[0], terms)
 
@@ -236,9 +237,9 @@ def _compared(left: Sequence[Sequence[np.ndarray]], names: Sequence[str], terms:
             told = [_told(end, names) for end in ends]
             said = f"at %{name}, byte {byte:,} the first leaves {told[0]}, the second {told[1]}"
             if _apart(ends[0], ends[1], terms):
-                return Sameness("different", 0, said)
+                return Sameness("refuted", said)
             open_ = open_ or f"{said}, which may be the same"
-    return Sameness("unknown" if open_ else "same", changed, open_)
+    return Sameness("unknown" if open_ else "proved", open_, copies=changed)
 
 
 def _apart(one: int, other: int, terms: Terms) -> bool:

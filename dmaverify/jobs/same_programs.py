@@ -26,14 +26,12 @@ if TYPE_CHECKING:
     from dmaverify.execute.left_behind import Origin, Place
     from dmaverify.plan.plan import Plan
     from dmaverify.prove.flow.touches import Memory
-    from dmaverify.prove.move.equiv import Equivalence
+    from dmaverify.prove.sameness import Sameness
 
 MOST_RUN = 1 << 18  # units that a program moves and that are run one by one
 
 
-def same_entries(
-    one: tuple[str, Plan], other: tuple[str, Plan], *, rlimit: int, tiers: Sequence[str] = ()
-) -> Equivalence:
+def same_entries(one: tuple[str, Plan], other: tuple[str, Plan], *, rlimit: int, tiers: Sequence[str] = ()) -> Sameness:
     """Whether two plans, each with the text that names its one entry, do the same; of programs, in `tiers`. Raises
     InputError, Disagreement.
     """
@@ -42,7 +40,7 @@ def same_entries(
     return same_plans(one[1], other[1], rlimit=rlimit, tiers=tiers)
 
 
-def same_plans(one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = ()) -> Equivalence:
+def same_plans(one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = ()) -> Sameness:
     """As `same_entries`, of plans that have one entry with numbers. Raises InputError, Disagreement."""
     told = all(t.transfer.carried_out or t.transfer.form for plan in (one, other) for t in plan.transfers)
     if any(plan.programs or plan.indirects for plan in (one, other)) or not told:
@@ -61,9 +59,7 @@ def _has_one(text: str, plan: Plan) -> None:
     raise InputError(f"{text} names no single one of its {entries}", None, f"write PATH::NAME with one of {named}")
 
 
-def same_programs(
-    one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = (), by_steps: bool = True
-) -> Equivalence:
+def same_programs(one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = (), by_steps: bool = True) -> Sameness:
     """Whether both leave the same in memory; `by_steps`: also where each step does the same by itself.
 
     Raises InputError, Disagreement.
@@ -76,7 +72,7 @@ def same_programs(
     return equivalent_programs(sides[0], sides[1], rlimit=rlimit, tiers=tiers, confirm=confirm, by_steps=by_steps)
 
 
-def same_transfers(one: Plan, other: Plan, *, rlimit: int) -> Equivalence:
+def same_transfers(one: Plan, other: Plan, *, rlimit: int) -> Sameness:
     """Whether two transfers copy the same units, or leave the same in memory where their order may decide that. Raises
     InputError, Disagreement.
     """

@@ -23,8 +23,8 @@ import pytest
 if TYPE_CHECKING:
     from dmaverify.language.expr import Expr
     from dmaverify.plan.plan import Plan
-    from dmaverify.prove.move.equiv import Equivalence
     from dmaverify.prove.options import Options
+    from dmaverify.prove.sameness import Sameness
     from dmaverify.verdict import Verdict
 
 PATTERNS = ("*.dma.toml",)
@@ -72,7 +72,7 @@ def assert_plan(plan: str | Path, name: str | None = None, *, target: str | None
     return verdicts
 
 
-def assert_equivalent(first: str | Expr, second: str | Expr, axes: Mapping[str, int]) -> Equivalence:
+def assert_equivalent(first: str | Expr, second: str | Expr, axes: Mapping[str, int]) -> Sameness:
     """Two mappings, as text or trees, mean the same at every position.
 
     `axes` are sizes in elements. Returns the answer. Raises PlanFailed with the smallest difference, and also where the
@@ -93,7 +93,7 @@ def assert_equivalent(first: str | Expr, second: str | Expr, axes: Mapping[str, 
 
 def assert_same(
     first: str | Path, second: str | Path, *, tiers: Sequence[str] = (), target: str | None = None
-) -> Equivalence:
+) -> Sameness:
     """Two transfers copy the same units, or two programs leave the same in memory (in `tiers` alone, where some are
     named): each a `path::name`, or the text of a plan with one entry.
 

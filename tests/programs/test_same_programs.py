@@ -18,7 +18,7 @@ from dmaverify.language.distinct import distinct
 from dmaverify.prove.flow import contents, same_program, traced
 from dmaverify.prove.flow.alone_copies import NoCopies
 from dmaverify.prove.flow.hazards import Hazards
-from dmaverify.prove.move.equiv import Equivalence
+from dmaverify.prove.sameness import Sameness
 from dmaverify.testing.written import KINDS
 
 HEAD = 'schema = 1\ntarget = "{}"\n[axes]\nA = 8\nB = 4\nC = 64\nR = 16\nK = 4\n'
@@ -50,7 +50,7 @@ BACK = 'step = [{ transfer = "load" }, { transfer = "store", after = ["load"] }]
 ROWS = move("load", hbm(0), dm(0, "A = 1, B, C"), start="t") + move("store", dm(0, "A = 1, B, C"), hbm(OUT), start="t")
 
 
-def same(one: tuple[str, str], other: tuple[str, str], tiers: Sequence[str] = (), target: str = "rngd") -> Equivalence:
+def same(one: tuple[str, str], other: tuple[str, str], tiers: Sequence[str] = (), target: str = "rngd") -> Sameness:
     """The answer on two programs, each told as its transfers and its steps."""
     plans = [load(f"{HEAD.format(target)}{text}[program.p]\n{steps}", "p") for text, steps in (one, other)]
     return jobs.same_programs(plans[0], plans[1], rlimit=2_000_000, tiers=tiers)
@@ -584,7 +584,7 @@ def test_addresses_wider_than_numbers_are_open() -> None:
 # ---------------------------------------------------------------- what is not followed
 
 
-def by_contents(one: tuple[str, str], other: tuple[str, str], target: str = "rngd") -> Equivalence:
+def by_contents(one: tuple[str, str], other: tuple[str, str], target: str = "rngd") -> Sameness:
     plans = [load(f"{HEAD.format(target)}{text}[program.p]\n{steps}", "p") for text, steps in (one, other)]
     return jobs.same_programs(plans[0], plans[1], rlimit=2_000_000, by_steps=False)
 

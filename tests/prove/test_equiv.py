@@ -1,4 +1,4 @@
-"""Equivalence of mappings and of plans: the solver's answer, the literal meaning, and every unit one by one agree."""
+"""Sameness of mappings and of plans: the solver's answer, the literal meaning, and every unit one by one agree."""
 
 import random
 from collections.abc import Iterator
@@ -19,10 +19,11 @@ from dmaverify.prove.meet import TooDeep
 from dmaverify.prove.move import equal_plans, equiv, units
 from dmaverify.prove.move.copies import TooManySteps, find_copy, in_half_bytes
 from dmaverify.prove.move.equal_plans import equivalent_plans
-from dmaverify.prove.move.equiv import Equivalence, equivalent_mappings
+from dmaverify.prove.move.equiv import equivalent_mappings
 from dmaverify.prove.move.obligations import Subject
 from dmaverify.prove.move.units import Comparison, compare
 from dmaverify.prove.move.witness import Disagreement
+from dmaverify.prove.sameness import Sameness
 from dmaverify.prove.smt import Session
 
 AXES = {"A": 6, "B": 4, "C": 3}
@@ -39,7 +40,7 @@ def mapping(text: str, axes: dict[str, int]) -> Expr:
     return api.mapping(text, axes)
 
 
-def same(first: str, second: str, axes: dict[str, int]) -> Equivalence:
+def same(first: str, second: str, axes: dict[str, int]) -> Sameness:
     return equivalent_mappings(mapping(first, axes), mapping(second, axes))
 
 
@@ -191,7 +192,7 @@ def test_the_text_and_the_data_say_the_same() -> None:
     assert data["witness"]["first"] == {"index": {"A": 0, "B": 1}}
     assert "id" not in data
     assert same("A", "A", {"A": 4}).text("A", "A").startswith("PROVED   `A` and `A` mean the same")
-    open_ = Equivalence("unknown", "z3: canceled").text("a", "b")
+    open_ = Sameness("unknown", "z3: canceled", kind="mappings").text("a", "b")
     assert open_ == "UNKNOWN  `a` and `b` mean the same? no answer: z3: canceled"
 
 

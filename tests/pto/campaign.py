@@ -230,7 +230,7 @@ class Equality:
 
     @property
     def right(self) -> bool:
-        return self.other == "same" and not (self.changed and self.mutant == "same")
+        return self.other == "proved" and not (self.changed and self.mutant == "proved")
 
 
 def equality(kernel: DrawnKernel, mutant: DrawnKernel) -> Equality:

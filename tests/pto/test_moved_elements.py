@@ -299,8 +299,8 @@ def test_what_was_there_is_part_of_what_is_left() -> None:
         (one,) = named_in(source(added(made("t", WHOLE, ROWS, COLS) + made("u", WHOLE) + filled)))
         return one
 
-    assert same_left(left("%f"), left("%f")).status == "same"
-    assert same_left(left("%f"), left("%g")).status != "same"
+    assert same_left(left("%f"), left("%f")).status == "proved"
+    assert same_left(left("%f"), left("%g")).status != "proved"
 
 
 def test_a_transpose_writes_what_is_not_valid_of_its_result() -> None:

@@ -3,16 +3,15 @@
 Knows: both kernels as events over the symbols of one world; loops beside copies with more levels, loops written out;
 numbers at which two kernels part.
 Does not know: machines, text syntax; both kernels name arguments by their order.
-Law: `same` means that between the same flags, barriers and vector accesses the same bytes get the same values, for
+Law: `proved` means that between the same flags, barriers and vector accesses the same bytes get the same values, for
 all values of the symbols within their ranges and all iterations (counts of copies are at least 1: what fewer do is not
-defined). `different` carries values at which a run of both parts, and where. All else is `unknown`.
+defined). `refuted` carries values at which a run of both parts, and where. All else is `unknown`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.program.instructions import (
     Arrival,
@@ -44,25 +43,12 @@ from dmaverify.prove.flow.same_copies import (
     unit_of,
     within,
 )
+from dmaverify.prove.sameness import Sameness
 from dmaverify.values import dataclass, field, replace
 
 MOST_WRITTEN_OUT = 2_000
 """Most events of loops with constant counts that are written out."""
 RLIMIT = 400_000
-
-
-@dataclass(frozen=True, slots=True)
-class Sameness:
-    """`same`, `different` or `unknown`, with how many copies were compared, where they part, and at which values;
-    `conditions` are what `same` supposes.
-    """
-
-    status: str
-    copies: int
-    why: str = ""
-    places: tuple[Span, ...] = ()
-    values: tuple[tuple[str, int], ...] = ()
-    conditions: tuple[str, ...] = ()
 
 
 def compare_kernels(one: Sequence[Event], first: World, other: Sequence[Event], second: World) -> Sameness:
@@ -74,13 +60,13 @@ def compare_kernels(one: Sequence[Event], first: World, other: Sequence[Event], 
         world = World()
         shared, empty = _shared(world, first, second)
         if empty:
-            return Sameness("unknown", 0, f"the ranges of {empty} have no value in common")
+            return Sameness("unknown", f"the ranges of {empty} have no value in common")
         carriers = [Carrier(w, world, shared) for w in (first, second)]
         left, right = (tuple(_cleaned(c.events(e))) for c, e in zip(carriers, (one, other), strict=True))
         loose = carriers[0].loose | carriers[1].loose
     proof = _Comparison(world, loose)
     found = proof.block(left, right)
-    if found.status == "same":
+    if found.status == "proved":
         return found
     right = tuple(put_in(e, world, proof.meant) for e in right)
     return _at_values(world, loose, (left, right), found)
@@ -98,11 +84,11 @@ def _at_values(
     for values in samples(world, names) if names else [{}]:
         run = parting(sides[0], sides[1], world, values)
         said = run.why or said
-        if run.status == "different":
-            shown = tuple((world.symbols[n].shown, v) for n, v in values.items())
-            return Sameness("different", found.copies, run.why, run.places, shown)
-        if run.status == "same" and not names:
-            return Sameness("same", sum(1 for e in every(sides[0]) if isinstance(e, Copy)))
+        if run.status == "refuted":
+            shown = {world.symbols[n].shown: v for n, v in values.items()}
+            return replace(run, witness=shown or None, copies=found.copies)
+        if run.status == "proved" and not names:
+            return replace(run, copies=sum(1 for e in every(sides[0]) if isinstance(e, Copy)))
     return replace(found, status="unknown", why=f"{found.why}; {said}")
 
 
@@ -203,7 +189,7 @@ class _Comparison:
             if put < len(self.meant):
                 put, right = len(self.meant), [put_in(e, self.world, self.meant) for e in right]
             found = self.event(left[0], right[0])
-            if found.status == "same":
+            if found.status == "proved":
                 del left[0], right[0]
                 continue
             taken = self.together(left, right)
@@ -215,8 +201,9 @@ class _Comparison:
                 return failed
         if left or right:
             rest, word = (left, "first") if left else (right, "second")
-            return failed or Sameness("unknown", len(self.seen), f"only the {word} has this", (rest[0].span,))
-        return Sameness("same", len(self.seen))
+            lone = Sameness("unknown", f"only the {word} has this", places=(rest[0].span,), copies=len(self.seen))
+            return failed or lone
+        return Sameness("proved", copies=len(self.seen))
 
     def write_out(self, events: list[Event]) -> bool:
         """Replaces a loop of known count in front by its iterations."""
@@ -235,7 +222,7 @@ class _Comparison:
         one, other = form_of(a, self.world), form_of(b, self.world)
         if one is not None and other is not None and self.same_form(one, other):
             self.seen.add(one.copy.span.start)
-            return Sameness("same", len(self.seen))
+            return Sameness("proved", copies=len(self.seen))
         if isinstance(a, KernelLoop) and isinstance(b, KernelLoop):
             if not self.equal(a.trip, b.trip):
                 return self.parted(a, b, "the loops run differently often")
@@ -249,7 +236,7 @@ class _Comparison:
             return self.parted(a, b, "the copies differ")
         if not self.same_order(a, b):
             return self.parted(a, b, "they differ")
-        return Sameness("same", len(self.seen))
+        return Sameness("proved", copies=len(self.seen))
 
     def branch(self, a: Branch, b: Branch) -> Sameness:
         if self.same_condition(a.when, b.when):
@@ -262,12 +249,12 @@ class _Comparison:
             self.when.append(condition)
             found = self.block(one, other)
             self.when.pop()
-            if found.status != "same":
+            if found.status != "proved":
                 return found
-        return Sameness("same", len(self.seen))
+        return Sameness("proved", copies=len(self.seen))
 
     def parted(self, a: Event, b: Event, why: str) -> Sameness:
-        return Sameness("unknown", len(self.seen), why, (a.span, b.span))
+        return Sameness("unknown", why, places=(a.span, b.span), copies=len(self.seen))
 
     def same_order(self, a: Event, b: Event) -> bool:
         """Flags, fences, tokens and vector accesses."""

@@ -39,8 +39,8 @@ from dmaverify.prove.flow.step_events import blocks_in_order
 from dmaverify.prove.flow.touches import Memory, place_in, work_of
 from dmaverify.prove.flow.traced import traced
 from dmaverify.prove.move.equal_plans import equivalent_plans
-from dmaverify.prove.move.equiv import WORDS, Equivalence
 from dmaverify.prove.move.preconditions import require
+from dmaverify.prove.sameness import WORDS, Sameness
 from dmaverify.targets.modules import kept_memory, what_decides
 from dmaverify.targets.target import Target
 from dmaverify.values import replace
@@ -84,7 +84,7 @@ Confirm = Callable[[int, Numbering, Mapping[Memory, Filled]], bool]
 def equivalent_programs(
     one: TakenApart, other: TakenApart, *, rlimit: int, tiers: Sequence[str] = (), confirm: Confirm | None = None,
     by_steps: bool = True,
-) -> Equivalence:  # fmt: skip
+) -> Sameness:  # fmt: skip
     """Whether two programs leave the same in memory, of `tiers` alone where some are named; `by_steps`: also where each
     step does the same by itself, however large. Raises InputError, Disagreement.
     """
@@ -125,8 +125,8 @@ def _known(one: TakenApart, other: TakenApart, tiers: Sequence[str]) -> None:
             raise InputError(f"{one.target.name} has no such tier: {tier}", None, f"it has {known}")
 
 
-def _answer(status: str, why: str, conditions: Sequence[str] = ()) -> Equivalence:
-    return Equivalence(status, why, None, "", "programs", conditions=tuple(dict.fromkeys(conditions)))
+def _answer(status: str, why: str, conditions: Sequence[str] = ()) -> Sameness:
+    return Sameness(status, why, None, "", "programs", conditions=tuple(dict.fromkeys(conditions)))
 
 
 def order_matters(side: TakenApart, rlimit: int, conditions: list[str]) -> str:
@@ -196,7 +196,7 @@ def _ways(side: TakenApart) -> set[str]:
 
 def _by_contents(
     one: TakenApart, other: TakenApart, tiers: Sequence[str], conditions: list[str], confirm: Confirm | None
-) -> Equivalence:
+) -> Sameness:
     import numpy as np
 
     if len(_ways(one) | _ways(other)) > 1:
@@ -245,7 +245,7 @@ class _Compared:
         self.memories = [m for m in sorted(held[0]) if not tiers or m[0] in named]
         self.first: tuple[Memory, int] | None = None
 
-    def answer(self, conditions: Sequence[str]) -> Equivalence:
+    def answer(self, conditions: Sequence[str]) -> Sameness:
         import numpy as np
 
         count, first, open_ = 0, None, None
@@ -268,10 +268,10 @@ class _Compared:
             self.first = first
             told, witness = self._told(*first)
             notes = (f"what is left in {' and '.join(alike)} is the same (`--tier {alike[0]}`)",) if alike else ()
-            return Equivalence("refuted", told, witness, by, "programs", notes)
+            return Sameness("refuted", told, witness, by, "programs", notes)
         if open_ is not None:
             told, witness = self._told(*open_)
-            return Equivalence("unknown", told, witness, "", "programs")
+            return Sameness("unknown", told, witness, "", "programs")
         bytes_ = count * size // 8
         why = f"both leave the same in {', '.join(alike) or 'memory'} ({bytes_:,} bytes that either writes)"
         rests = [*conditions, *([NOTHING_OF_PADDING] if self.world.padding_read else [])]

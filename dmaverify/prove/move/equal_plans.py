@@ -20,11 +20,11 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.space import SPAN, global_address, layout_of, local_address
 from dmaverify.prove.meet import TooDeep, Walk, collision, decided, difference, side_of, smallest_meeting
 from dmaverify.prove.move.copies import TooManySteps, UnitCopy, find_copy, in_half_bytes
-from dmaverify.prove.move.equiv import WORDS, Equivalence
 from dmaverify.prove.move.obligations import Subject
 from dmaverify.prove.move.scene import Side, named_counters, where
 from dmaverify.prove.move.units import Comparison, compare
 from dmaverify.prove.move.views import looped as in_all_iterations
+from dmaverify.prove.sameness import WORDS, Sameness
 from dmaverify.prove.smt import RLIMIT, Session
 from dmaverify.targets.modules import what_decides
 from dmaverify.targets.target import Target
@@ -33,7 +33,7 @@ MOST_PAIRS = 1 << 14  # of accesses that may meet, one by one
 Plan = tuple[Transfer, Sequence[Command], Target]
 
 
-def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equivalence:
+def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Sameness:
     """Whether two programs copy the same units (core/same-program): (transfer, its commands, its machine) each.
 
     The order of loops and commands, and which engine does the work, are no difference, but where the order may decide
@@ -48,7 +48,7 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
     alike = (first[0].buffers, first[2].name) == (second[0].buffers, second[2].name) and views[0] == views[1]
     if looped and not alike:
         why = "their loops, machines or views of their tensors differ, and the first iterations alone are compared"
-        return Equivalence("unknown", why, None, "", "plans", _notes(plans))
+        return Sameness("unknown", why, None, "", "plans", _notes(plans))
     notes = _notes(plans)
     tiers = [_tiers(plan) for plan in plans]
     programs = [tuple(plan[1]) for plan in plans]
@@ -56,13 +56,13 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
     if any(empty):
         status = "proved" if all(empty) else "refuted"
         why = "no command" if all(empty) else f"no command in the {WORDS[empty.index(True)]}"
-        return Equivalence(status, why, None, "counting", "plans", notes)
+        return Sameness(status, why, None, "counting", "plans", notes)
     decided = [what_decides(machine, transfer, commands) for transfer, commands, machine in plans]
     if decided[0] != decided[1]:
-        return Equivalence("unknown", _options_differ(decided), None, "", "plans", notes)
+        return Sameness("unknown", _options_differ(decided), None, "", "plans", notes)
     if tiers[0] != tiers[1]:
         routes = [f"{read} to {write}" for read, write in tiers]
-        return Equivalence("refuted", f"{routes[0]} against {routes[1]}", _first_unit(first), "tiers", "plans", notes)
+        return Sameness("refuted", f"{routes[0]} against {routes[1]}", _first_unit(first), "tiers", "plans", notes)
     halves = any(command.unit_bits == 4 for program in programs for command in program)
     if halves:
         programs = [tuple(map(in_half_bytes, program)) for program in programs]
@@ -78,18 +78,18 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
         if not clash and looped and not _is_one_run(first, second):
             clash = next(filter(None, map(_engines_meet, plans)), "")
         if clash:
-            return Equivalence("unknown", f"{why}, and their order may decide what stays: {clash}", None, "", "plans",
+            return Sameness("unknown", f"{why}, and their order may decide what stays: {clash}", None, "", "plans",
                                notes, tuple(session.asked))  # fmt: skip
     elif found.copy is not None:
         if not looped and (clash := _stays_open(found.copy, programs, first[2], tiers[0])):
             why = f"they copy other units, and may leave the same ones behind: {clash}"
             witness = _copied(found.copy, plans, programs, found.only_in, halves)
-            return Equivalence("unknown", why, witness, "", "plans", notes, tuple(session.asked))
+            return Sameness("unknown", why, witness, "", "plans", notes, tuple(session.asked))
         witness = _copied(found.copy, plans, programs, found.only_in, halves)
         why = _why(found, witness)
         if looped:  # another iteration may copy that unit
-            return Equivalence("unknown", f"in the first iteration {why}", witness, found.by, "plans", notes)
-    return Equivalence(found.status, why, witness, found.by, "plans", notes, tuple(session.asked))
+            return Sameness("unknown", f"in the first iteration {why}", witness, found.by, "plans", notes)
+    return Sameness(found.status, why, witness, found.by, "plans", notes, tuple(session.asked))
 
 
 def _is_one_run(first: Plan, second: Plan) -> bool:
