@@ -21,7 +21,7 @@ from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, misfits, unpack
 from dmaverify.machines.pto.work import NOBODY, work_of
 from dmaverify.program.instructions import Copy
-from dmaverify.prove.flow.same_kernel import compare_kernels
+from dmaverify.prove.flow.same import Issued, same
 from dmaverify.prove.sameness import Sameness
 from dmaverify.prove.smt import RLIMIT
 from dmaverify.values import replace
@@ -171,7 +171,7 @@ def same_functions(one: NamedFunction, other: NamedFunction) -> Sameness:
     first, second = kernels
     if list(first.roots.values()) != list(second.roots.values()) and len(first.roots) != len(second.roots):
         return Sameness("unknown", f"{len(first.roots)} pointer arguments against {len(second.roots)}")
-    found = compare_kernels(first.events, first.world, second.events, second.world)
+    found = same(Issued(first.events, first.world), Issued(second.events, second.world))
     if found.status != "proved":
         return found
     lost = [r for kernel in kernels for r in kernel.remarks if r.kind == "unresolved"]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import Disagreement, InputError
 from dmaverify.program.schedule import Program, Step
 from dmaverify.program.space import SPAN
+from dmaverify.prove.flow import same as home
 from dmaverify.prove.flow.contents import ANYTHING, ZERO, Filled, Numbering
-from dmaverify.prove.flow.same_program import equivalent_programs, side_of
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -59,17 +59,22 @@ def _has_one(text: str, plan: Plan) -> None:
     raise InputError(f"{text} names no single one of its {entries}", None, f"write PATH::NAME with one of {named}")
 
 
-def same_programs(one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = (), by_steps: bool = True) -> Sameness:
-    """Whether both leave the same in memory; `by_steps`: also where each step does the same by itself.
+def same_programs(
+    one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = (), by_events: bool = True
+) -> Sameness:
+    """Whether both leave the same in memory; `by_events`: also by what they do, event by event.
 
     Raises InputError, Disagreement.
     """
     sides = []
     for plan in (one, other):
         program = program_of_plan(plan)
-        sides.append(side_of(program, plan.axes, plan.targets[program.target]))
+        sides.append(home.side_of(program, plan.axes, plan.targets[program.target]))
     confirm = partial(_confirmed, (one, other))
-    return equivalent_programs(sides[0], sides[1], rlimit=rlimit, tiers=tiers, confirm=confirm, by_steps=by_steps)
+    found = home.same_programs(sides[0], sides[1], rlimit=rlimit, tiers=tiers, confirm=confirm, by_events=by_events)
+    if found.by == home.ONE_BY_ONE and _ran_alike((one, other), min(side.unit_bits for side in sides)):
+        return replace(found, by=f"{found.by}, and a run of both texts")
+    return found
 
 
 def same_transfers(one: Plan, other: Plan, *, rlimit: int) -> Sameness:
@@ -110,13 +115,30 @@ def _confirmed(plans: tuple[Plan, Plan], number: int, world: Numbering, held: Ma
     ran = left_behind_run(plan, world.unit_bits) if few else None
     if ran is None:
         return False
-    proved = _units(world, held)
-    parted = {place for place, _ in proved.items() ^ ran.items()}
-    for place in sorted(parted):
-        said = [one.get(place, place) for one in (proved, ran)]
-        if said[0] != said[1]:
-            raise Disagreement(f"`{plan.names[0]}` leaves {said[0]} at {place}, a run {said[1]}")
+    place, *said = _parted(_units(world, held), ran)
+    if said:
+        raise Disagreement(f"`{plan.names[0]}` leaves {said[0]} at {place}, a run {said[1]}")
     return True
+
+
+def _ran_alike(plans: tuple[Plan, Plan], unit_bits: int) -> bool:
+    """Whether runs of both texts left the same; False where one is not run. Raises Disagreement."""
+    ran = [None if plan.templates else left_behind_run(plan, unit_bits) for plan in plans]
+    if ran[0] is None or ran[1] is None:
+        return False
+    place, *said = _parted(ran[0], ran[1])
+    if said:
+        raise Disagreement(f"they do the same, and runs leave {said[0]} and {said[1]} at {place}")
+    return True
+
+
+def _parted(one: Mapping[Place, Origin], other: Mapping[Place, Origin]) -> tuple[object, ...]:
+    """The first place that holds two origins, and both; only a name where there is none."""
+    for place in sorted({place for place, _ in one.items() ^ other.items()}):
+        said = [held.get(place, place) for held in (one, other)]
+        if said[0] != said[1]:
+            return place, *said
+    return ("nowhere",)
 
 
 def left_behind_run(plan: Plan, unit_bits: int) -> dict[Place, Origin] | None:

@@ -24,7 +24,7 @@ from dmaverify.execute.work import RunProgram
 from dmaverify.jobs.load import load
 from dmaverify.jobs.same_programs import same_programs
 from dmaverify.plan.execution import PlanExecution
-from dmaverify.prove.flow.same_program import order_matters, side_of
+from dmaverify.prove.flow.same import order_matters, side_of
 from dmaverify.testing.written import KINDS, WrittenPlan, seeded
 
 RLIMIT = 2_000_000
@@ -50,7 +50,7 @@ def both_said(seed: str, kind: str) -> list[str]:
             one, other = load(drawn.text, drawn.name), load(text, drawn.name)
             if not (one.programs or one.transfers):
                 continue
-            answer = same_programs(one, other, rlimit=RLIMIT, by_steps=False)
+            answer = same_programs(one, other, rlimit=RLIMIT, by_events=False)
         except (InputError, InputErrors):
             continue
         assert text != drawn.text or answer.status != "refuted", (seed, answer.why)

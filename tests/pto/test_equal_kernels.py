@@ -17,6 +17,7 @@ from dmaverify.jobs.kernels import same_functions, same_kernels
 from dmaverify.machines.pto.check import check_file
 from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.machines.pto.surfaces import in_surface
+from dmaverify.prove.flow.same_events import compare_events
 from dmaverify.prove.sameness import Sameness
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples" / "pto").glob("*.mlir"))
@@ -480,6 +481,34 @@ def test_what_each_iteration_reads_is_a_value_of_its_own(used: int, never: str) 
     assert compare(TABLE + once, TABLE + once).status == "proved"
     assert compare(TABLE + once, TABLE + "".join(rows)).status != never
     assert compare(TABLE + "".join(rows), TABLE + "".join(rows)).status == "proved"
+
+
+BAR = "  pto.barrier #pto.pipe<PIPE_ALL>\n"
+PAIR = """  scf.for %i = %x0 to %x2 step %x1 {{
+    %two = arith.muli %i, %x2 : index
+    %one = arith.addi %two, %x1 : index
+{}{}  }}
+"""
+
+
+@pytest.mark.parametrize(("step", "status"), [("%c128", "proved"), ("%c64", "refuted")])
+def test_iterations_are_held_against_one_that_does_as_much(step: str, status: str) -> None:
+    copy = load("%c64", "%n, %c2048, %c1024", source="%p", dest="%q")
+    more = "".join(
+        f"  %{to} = pto.addptr %{of}, %c64 : !pto.ptr<f32, {space}> -> !pto.ptr<f32, {space}>\n"
+        for to, of, space in (("r", "p", "gm"), ("s", "q", "ub"))
+    )
+    once = looped(copy + BAR, "%x4")
+    both = looped(copy + BAR + more + copy.replace("%p", "%r").replace("%q", "%s") + BAR, "%x2", step)
+    assert compare(once, both).status == compare(both, once).status == status
+
+
+def test_iterations_that_read_values_of_their_own_are_not_taken_together() -> None:
+    copy = load("%c64", "%c1, %c0, %c0", source="%p{}")
+    once = "  scf.for %i = %x0 to %x4 step %x1 {\n" + ROW.format("", "%i", "") + copy.format("") + "  }\n"
+    rows = [ROW.format(n, at, 0) + copy.format(n) for n, at in ((0, "%two"), (1, "%one"))]
+    one, other = (named(TABLE + body).kernel(canonical=True) for body in (once, PAIR.format(*rows)))
+    assert compare_events(one.events, one.world, other.events, other.world).status == "unknown"
 
 
 def test_a_value_of_a_loop_is_no_constant_of_its_name_in_another_branch() -> None:

@@ -74,7 +74,7 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Same
         units = sum(command.amount for command in programs[0])
         each = " in each iteration" if looped else ""
         why = f"both copy the same units ({units:,} {'half bytes' if halves else 'bytes'}{each})"
-        clash = "" if _is_one_run(first, second) else _order_decides(programs[0], first[2])
+        clash = "" if _is_one_run(first, second) else order_decides(programs[0], first[2])
         if not clash and looped and not _is_one_run(first, second):
             clash = next(filter(None, map(_engines_meet, plans)), "")
         if clash:
@@ -117,7 +117,7 @@ def _options_differ(decided: Sequence[Mapping[str, Any]]) -> str:
     return f"what may decide the bytes differs: {', '.join(said)}"
 
 
-def _order_decides(program: Sequence[Command], target: Target) -> str:
+def order_decides(program: Sequence[Command], target: Target) -> str:
     """What the order of a program's unit copies decides, or may decide; empty where no order changes what it leaves:
     nothing is written twice, or read where something else is written. Errs towards saying that it decides.
     """
@@ -159,7 +159,7 @@ def _stays_open(copy: UnitCopy, programs: Sequence[Sequence[Command]], target: T
     """Why a copy that one program alone does need leave nothing else behind; empty where it does."""
     if tiers[0] == tiers[1] and copy.read == copy.write:
         return "a unit is copied onto itself"
-    return next(filter(None, (_order_decides(program, target) for program in programs)), "")
+    return next(filter(None, (order_decides(program, target) for program in programs)), "")
 
 
 def _engines_meet(plan: Plan) -> str:

@@ -10,9 +10,9 @@ defined). `refuted` carries values at which a run of both parts, and where. All 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
+from dmaverify.language.affine import ONE, Cond, Lin, World, compare
 from dmaverify.program.instructions import (
     Arrival,
     Branch,
@@ -26,7 +26,7 @@ from dmaverify.program.instructions import (
     Signal,
     Use,
 )
-from dmaverify.program.rewrite import Carrier, every, put_in, symbols_of, unrolled
+from dmaverify.program.rewrite import Carrier, every, put_in, running, symbols_of, unrolled
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.kernel_runs import PATH, parting, samples
 from dmaverify.prove.flow.same_copies import (
@@ -48,25 +48,31 @@ from dmaverify.values import dataclass, field, replace
 
 MOST_WRITTEN_OUT = 2_000
 """Most events of loops with constant counts that are written out."""
+MOST_TOGETHER = 8
+"""Most iterations of one loop that are held against one of another."""
 RLIMIT = 400_000
 
 
-def compare_kernels(one: Sequence[Event], first: World, other: Sequence[Event], second: World) -> Sameness:
-    """Compares two kernels event by event. In one world, a symbol is the same in both."""
+def compare_events(
+    one: Sequence[Event], first: World, other: Sequence[Event], second: World, *, sought: bool = True
+) -> Sameness:
+    """Compares two programs event by event. In one world, a symbol is the same in both. Without a difference `sought`,
+    nothing is refuted.
+    """
     if first is second:
         world, loose = first, set[str]()
-        left, right = (tuple(_cleaned(events)) for events in (one, other))
+        left, right = (tuple(running(events)) for events in (one, other))
     else:
         world = World()
         shared, empty = _shared(world, first, second)
         if empty:
             return Sameness("unknown", f"the ranges of {empty} have no value in common")
         carriers = [Carrier(w, world, shared) for w in (first, second)]
-        left, right = (tuple(_cleaned(c.events(e))) for c, e in zip(carriers, (one, other), strict=True))
+        left, right = (tuple(running(c.events(e))) for c, e in zip(carriers, (one, other), strict=True))
         loose = carriers[0].loose | carriers[1].loose
     proof = _Comparison(world, loose)
     found = proof.block(left, right)
-    if found.status == "proved":
+    if found.status == "proved" or not sought:
         return found
     right = tuple(put_in(e, world, proof.meant) for e in right)
     return _at_values(world, loose, (left, right), found)
@@ -109,23 +115,6 @@ def _shared(world: World, first: World, second: World) -> tuple[dict[str, Lin], 
             return {}, shown
         out[shown] = world.free(shown.replace(".", "_"), low, high, stated=stated, shown=shown)
     return out, ""
-
-
-def _cleaned(events: Sequence[Event]) -> Iterator[Event]:
-    """Without loops that never run and branches and loops of nothing."""
-    for event in events:
-        if isinstance(event, KernelLoop):
-            body = tuple(_cleaned(event.body))
-            if body and event.trip != ZERO:
-                yield replace(event, body=body)
-        elif isinstance(event, Branch):
-            arms = [tuple(_cleaned(arm)) for arm in (event.then, event.other)]
-            if event.when.known is not None:
-                yield from arms[0 if event.when.known else 1]
-            elif arms[0] or arms[1]:
-                yield replace(event, then=arms[0], other=arms[1])
-        else:
-            yield event
 
 
 @dataclass
@@ -224,10 +213,7 @@ class _Comparison:
             self.seen.add(one.copy.span.start)
             return Sameness("proved", copies=len(self.seen))
         if isinstance(a, KernelLoop) and isinstance(b, KernelLoop):
-            if not self.equal(a.trip, b.trip):
-                return self.parted(a, b, "the loops run differently often")
-            counter = {b.counter: Lin(0, ((a.counter, 1),))}
-            return self.block(a.body, [put_in(e, self.world, counter) for e in b.body])
+            return self.loops(a, b)
         if isinstance(a, Branch) and isinstance(b, Branch):
             return self.branch(a, b)
         if type(a) is not type(b):
@@ -237,6 +223,28 @@ class _Comparison:
         if not self.same_order(a, b):
             return self.parted(a, b, "they differ")
         return Sameness("proved", copies=len(self.seen))
+
+    def loops(self, a: KernelLoop, b: KernelLoop) -> Sameness:
+        """Iteration against iteration; where one runs so many times as often, so many of it against one."""
+        for more in range(1, MOST_TOGETHER + 1):
+            for first, second in dict.fromkeys(((more, 1), (1, more))):
+                if not self.equal(a.trip * second, b.trip * first):
+                    continue
+                if more > 1 and not self.repeatable(b if first == 1 else a):
+                    break
+                counter = Lin(0, (((a if first == 1 else b).counter, 1),))
+                return self.block(*(
+                    [put_in(e, self.world, {loop.counter: counter * n + k}) for k in range(n) for e in loop.body]
+                    for loop, n in ((a, first), (b, second))
+                ))  # fmt: skip
+        return self.parted(a, b, "the loops run differently often")
+
+    def repeatable(self, loop: KernelLoop) -> bool:
+        """Whether all that changes from one iteration to the next is the counter."""
+        if any(isinstance(e, Use) and e.gives for e in every(loop.body)):
+            return False
+        names = symbols_of(loop.body, self.world)
+        return not names & self.loose and not any(self.world.symbols[name].varies for name in names)
 
     def branch(self, a: Branch, b: Branch) -> Sameness:
         if self.same_condition(a.when, b.when):
