@@ -9,21 +9,17 @@ every copy, flag, barrier and vector access of both.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmaverify.errors import InputError, Span
+from dmaverify.jobs.same_kernels import only_gm, same_functions, same_left, told_left
 from dmaverify.language.files import read_text
 from dmaverify.machines.pto.emit import canonical, fields_of, words_of_copy
 from dmaverify.machines.pto.named import NamedFunction, functions_of, kernel_at
-from dmaverify.machines.pto.supposed import barred
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, misfits, unpack
-from dmaverify.machines.pto.work import NOBODY, work_of
-from dmaverify.program.instructions import Copy
-from dmaverify.prove.flow.same import Issued, same
 from dmaverify.prove.sameness import Sameness
-from dmaverify.prove.smt import RLIMIT
 from dmaverify.values import replace
 
 
@@ -112,8 +108,6 @@ def same_kernels(a: str, b: str, tiers: Sequence[str] = ()) -> tuple[Sameness, s
     """Whether kernels do the same, or a kernel and the words in a JSON file; with the answer in words. With `tiers`,
     whether they leave the same there (in `gm`).
     """
-    from dmaverify.jobs.kernels_left import only_gm, same_left, told_left
-
     only_gm(tiers)
     if b.endswith(".json"):
         if tiers:
@@ -160,46 +154,6 @@ def _pairs(a: str, b: str) -> list[tuple[NamedFunction, NamedFunction]]:
     if len(one) > 1 and {f.name for f in one} == set(names):
         return [(f, names[f.name]) for f in one]
     return list(zip(one, other, strict=True))
-
-
-def same_functions(one: NamedFunction, other: NamedFunction) -> Sameness:
-    """Whether two functions do the same; unknown where one holds what cannot be resolved."""
-    try:
-        kernels = [side.kernel(canonical=True) for side in (one, other)]
-    except InputError as error:
-        return Sameness("unknown", error.message, places=(error.span,) if error.span else ())
-    first, second = kernels
-    if list(first.roots.values()) != list(second.roots.values()) and len(first.roots) != len(second.roots):
-        return Sameness("unknown", f"{len(first.roots)} pointer arguments against {len(second.roots)}")
-    found = same(Issued(first.events, first.world), Issued(second.events, second.world))
-    if found.status != "proved":
-        return found
-    lost = [r for kernel in kernels for r in kernel.remarks if r.kind == "unresolved"]
-    if lost:
-        return replace(found, status="unknown", why=lost[0].message, places=(lost[0].span,))
-    scopes = [text for kernel in kernels for text in barred(kernel, RLIMIT)]
-    supposed = tuple(dict.fromkeys([*first.conditions, *second.conditions, *scopes]))
-    return _worked(replace(found, conditions=supposed), one, other, [*first.copies, *second.copies])
-
-
-def _worked(found: Sameness, one: NamedFunction, other: NamedFunction, copies: Iterable[Copy]) -> Sameness:
-    """Copies that are the same prove nothing of kernels that compute something else between them."""
-    sides = [work_of(s.source, s.function, cube=s.on_cube) for s in (one, other)]
-    left, right = (side.listed for side in sides)
-    for (first, here), (second, there) in zip(left, right, strict=False):
-        lost = NOBODY in " ".join(first)
-        if first != second or lost:
-            word = "takes a value that is not followed" if first == second else f"and {second[0]} are not the same work"
-            why = f"the copies are the same, but {first[0]} {word}"
-            return replace(found, status="unknown", why=why, places=(here, there))
-    if len(left) != len(right):
-        extra = max(left, right, key=len)[min(len(left), len(right))]
-        why = f"the copies are the same, but only one kernel has this {extra[0][0]}"
-        return replace(found, status="unknown", why=why, places=(extra[1],))
-    pads = sides[0].pads | sides[1].pads
-    if any(copy.fill is not None and copy.fill.value is None for copy in copies) and (len(pads) != 1 or NOBODY in pads):
-        return replace(found, status="unknown", why="what the copies pad with is not known to be one value in both")
-    return found
 
 
 def _ranges(one: NamedFunction, other: NamedFunction) -> str:

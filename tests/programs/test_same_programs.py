@@ -502,6 +502,13 @@ def test_a_run_that_leaves_something_else_is_a_disagreement(monkeypatch: pytest.
         same((LOAD + STORE, BACK), (ROWS, BACK))
 
 
+def test_runs_that_part_contradict_what_was_proved_event_by_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, number = jobs.left_behind_run, iter(range(2))
+    monkeypatch.setattr(jobs, "left_behind_run", lambda *given: {**(real(*given) or {}), ("hbm", 7): str(next(number))})
+    with pytest.raises(Disagreement, match="they do the same, and runs leave 0 and 1"):
+        same((LOAD + STORE, BACK), (LOAD + STORE, BACK))
+
+
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_drawn_plans_leave_what_their_run_leaves(kind: str) -> None:
     for number in range(2):

@@ -13,7 +13,8 @@ from lab.kernels import kernel_of, mutant_of
 
 from dmaverify.api import check
 from dmaverify.errors import InputError, Source
-from dmaverify.jobs.kernels import same_functions, same_kernels
+from dmaverify.jobs.kernels import same_kernels
+from dmaverify.jobs.same_kernels import same_functions
 from dmaverify.machines.pto.check import check_file
 from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.machines.pto.surfaces import in_surface

@@ -25,7 +25,7 @@ from dmaverify.errors import InputError, Source
 from dmaverify.jobs.certify import check_certificate
 from dmaverify.jobs.certify_copies import write_copies
 from dmaverify.jobs.fewest_copies import synthesize_copies
-from dmaverify.jobs.kernels import same_functions
+from dmaverify.jobs.same_kernels import same_functions
 from dmaverify.jobs.sealed import hash_of, seal_of
 from dmaverify.language.meaning import BOTTOM, INDEX, TOP
 from dmaverify.machines.pto.execute import run_kernel

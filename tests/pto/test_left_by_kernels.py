@@ -13,10 +13,10 @@ import pytest
 from lab.kernels import kernel_of, mutant_of
 
 from dmaverify.cli.app import invoke
-from dmaverify.errors import Source
+from dmaverify.errors import Disagreement, Source
 from dmaverify.execute.outcome import Beyond
-from dmaverify.jobs import kernels_left
-from dmaverify.jobs.kernels_left import same_left
+from dmaverify.jobs import same_kernels
+from dmaverify.jobs.same_kernels import left_by_runs, same_functions, same_left
 from dmaverify.machines.pto.execute_contents import ContentRun
 from dmaverify.machines.pto.execute_terms import Terms
 from dmaverify.machines.pto.named import NamedFunction, named_in
@@ -134,10 +134,11 @@ SUM = (take("v", "x"), take("w", "y"), two("vadd", "s", "v", "w"), give("s", "z"
     ],
 )  # fmt: skip
 def test_kernels_that_leave_the_same_by_other_ways_are_equal(one: NamedFunction, other: NamedFunction) -> None:
-    same = found(one, other)
+    same = left_by_runs(one, other)
     assert (same.status, same.copies) == ("proved", 1024)
-    assert found(other, one) == same, "the order of two kernels decides nothing"
+    assert left_by_runs(other, one) == same, "the order of two kernels decides nothing"
     assert same.why == "", "no number of their arguments is used"
+    assert found(one, other).status == "proved"
 
 
 @pytest.mark.parametrize(
@@ -243,7 +244,7 @@ def adding(*stores: str) -> NamedFunction:
 def test_what_is_added_is_a_collection_whose_order_counts_not() -> None:
     one, other = store("%x", "%o"), store("%y", "%o")
     turned = found(adding(one, other), adding(other, one))
-    assert (turned.status, turned.conditions) == ("proved", (kernels_left.ROUNDED,))
+    assert (turned.status, turned.conditions) == ("proved", (same_kernels.ROUNDED,))
     assert found(adding(one, other), adding(one, other)).conditions == ()
     assert found(adding(one, other), adding(one)).status == "unknown"
     assert found(adding(one, one), adding(one)).status == "unknown"
@@ -263,7 +264,7 @@ def padded(value: str) -> NamedFunction:
 
 def test_padding_is_told_by_its_value() -> None:
     half, third = padded("%half"), padded("%third")
-    assert found(half, padded("%half")).copies == 1088
+    assert left_by_runs(half, padded("%half")).copies == 1088
     assert same_left(half, third).why == "at %o, byte 1,026 the first leaves 0x00, the second 0x80"
     assert found(half, padded("%f")).status == "unknown", "any value"
 
@@ -273,10 +274,6 @@ def test_padding_is_told_by_its_value() -> None:
     [
         ((ub("u", 0), load("%a", "%u"), store("%u", "%o")), "k is not proved"),
         ((ub("u", 0), load("%a", "%u", "%l512"), BAR, store("%u", "%o")), "k is not proved"),
-        (
-            (*COPIED[:3], *rows(1, take("v", "u"), f"pto.vset %v, %all : {F32}, {MASK}"), *COPIED[2:]),
-            "k: what vset does is not followed",
-        ),
         ((*COPIED, "pto.print_state"), "k: what pto.print_state does is not followed"),
         (
             (*COPIED[:2], BAR, f"%k = pto.load_scalar %u[%c0] : {SELF} -> i64", store("%u", "%o", "%k")),
@@ -290,18 +287,52 @@ def test_what_is_not_proved_or_not_followed_is_open(body: Sequence[str], said: s
     assert open_.why.startswith(said), open_.why
 
 
+FLAG = '["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]'
+
+
+def test_what_waits_for_what_is_no_difference_of_what_is_left() -> None:
+    """For every value of %n, which nobody states: the runs of a few say less."""
+    least = "%w = arith.minui %n, %c64 : index"
+    barred = (ub("u", 0), load("%a", "%u"), BAR, least, on("p", "%o", "%w"), store("%u", "%p"))
+    flagged = [f"pto.set_flag{FLAG}\n  pto.wait_flag{FLAG}" if line == BAR else line for line in barred]
+    one, other, racing = (kernel(*body, notes="") for body in (barred, flagged, [b for b in barred if b != BAR]))
+    assert same_functions(one, other).status == "refuted"
+    assert (found(one, other).status, found(one, other).by) == ("proved", same_kernels.BY_EVENTS)
+    assert found(one, racing).status == "unknown", "its order decides what it leaves"
+    moved = kernel(*(line.replace("%c64", "%c48") for line in flagged), notes="")
+    assert found(one, moved).status != "proved"
+
+
+def test_runs_that_part_contradict_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    half = kernel(ub("u", 0), load("%a", "%u"), BAR, store("%u", "%o", "%l512"))
+    monkeypatch.setattr(same_kernels, "_by_events", lambda *_, **__: Sameness("proved"))
+    for compared in (same_functions, same_left):
+        with pytest.raises(Disagreement, match="runs of both part"):
+            compared(kernel(*COPIED), half)
+
+
+def test_the_same_work_is_the_same_though_no_run_follows_it() -> None:
+    odd = kernel(*COPIED[:3], *rows(1, take("v", "u"), f"pto.vset %v, %all : {F32}, {MASK}"), *COPIED[2:])
+    assert left_by_runs(odd, odd).why.startswith("k: what vset does is not followed")
+    assert (found(odd, odd).status, found(odd, odd).by) == ("proved", same_kernels.BY_EVENTS)
+
+
 def test_values_that_nobody_states_or_too_many_are_open_unless_they_part() -> None:
-    used = (*COPIED[:3], "%w = arith.minui %n, %c64 : index", on("p", "%o", "%w"), store("%u", "%p"))
+    least = "%w = arith.minui %n, %c64 : index"
+    used = (*COPIED[:3], least, on("p", "%o", "%w"), store("%u", "%p"))
+    through = (ub("u", 8192), *used[1:])
     for notes in ("", "// dmaverify: assume %n in 0..100\n"):
-        open_ = found(kernel(*used, notes=notes), kernel(*used, notes=notes))
+        open_ = found(kernel(*used, notes=notes), kernel(*through, notes=notes))
         assert open_.status == "unknown"
         assert "values of n are too many to be run, or nobody states them" in open_.why
+        assert found(kernel(*used, notes=notes), kernel(*used, notes=notes)).status == "proved", "event by event"
         assert found(kernel(*used, notes=notes), kernel(*COPIED, notes=notes)).status == "refuted"
     few = "// dmaverify: assume %n in 0..9\n"
     assert found(kernel(*used, notes=few), kernel(*used, notes=few)).status == "proved"
     other = "// dmaverify: assume %n in 6..90\n"
-    both = same_left(kernel(*used, notes=few), kernel(*used, notes=other))
-    assert (both.why, both.conditions) == ("4", ("values are those that both texts state: n in 6..9",))
+    for second, runs in ((used, ""), (through, "4")):
+        both = same_left(kernel(*used, notes=few), kernel(*second, notes=other))
+        assert (both.why, both.conditions) == (runs, ("values are those that both texts state: n in 6..9",))
     never = "// dmaverify: assume %n in 70..90\n"
     assert "no values meet" in found(kernel(*used, notes=few), kernel(*used, notes=never)).why
 
@@ -316,10 +347,10 @@ def test_a_number_that_only_operations_take_is_any_value() -> None:
         return kernel(*moves, *more, *rows(4, *inside), BAR, store("%z", "%o"), args=args, notes="")
 
     one, other = by("%s1"), by("%s2")
-    assert (found(one, by("%s1")).status, same_left(one, one).why) == ("proved", "")
+    assert (left_by_runs(one, by("%s1")).status, left_by_runs(one, one).why) == ("proved", "")
     assert found(one, other).status == "unknown"
     summed = by("%t", "%t = arith.addi %s1, %s1 : i32")
-    assert "values of s1 are too many" in found(summed, summed).why, "a sum is no value of its own"
+    assert "values of s1 are too many" in left_by_runs(summed, summed).why, "a sum is no value of its own"
 
 
 def test_masks_that_are_stored_are_what_they_were_made_of() -> None:
@@ -353,7 +384,7 @@ def test_what_the_machine_tells_is_one_number_in_both() -> None:
             on("p", "%a", "%off"), on("q", "%o", "%off"), load("%p", "%u", "%l128"), BAR, store("%u", "%q", "%l128"),
         )  # fmt: skip
         texts.append(kernel(*lines, args=args, notes=f"// dmaverify: assume %{name} in 0..3\n"))
-    same = found(texts[0], texts[1])
+    same = left_by_runs(texts[0], texts[1])
     assert (same.status, same.why) == ("proved", "4")
     assert found(texts[0], texts[2]).witness == {"me": 1}
 
@@ -373,7 +404,7 @@ def test_no_block_has_a_number_beyond_how_many_there_are() -> None:
 
 
 def test_runs_that_take_too_long_end_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels_left, "MOST_FOLLOWED", 3)
+    monkeypatch.setattr(same_kernels, "MOST_FOLLOWED", 3)
     assert "state smaller ranges" in found(kernel(*COPIED), kernel(*IN_HALVES)).why
 
 
@@ -457,7 +488,7 @@ def test_a_row_is_reduced_by_itself(name: str, rounds: bool) -> None:
     whole = tiled(*narrow(16, 0, *work))
     halves = tiled(*narrow(8, 8, *work, suffix="1"), *narrow(8, 0, *work, suffix="2"))
     same = found(whole, halves)
-    assert (same.status, same.conditions) == ("proved", (kernels_left.ROUNDED,) if rounds else ()), same.why
+    assert (same.status, same.conditions) == ("proved", (same_kernels.ROUNDED,) if rounds else ()), same.why
     assert found(whole, tiled(*narrow(16, 0, *work))).conditions == ()
     other = (work[0], work[1].replace("sub", "add"))
     assert found(whole, tiled(*narrow(8, 8, *other, suffix="1"), *narrow(8, 0, *work, suffix="2"))).status == "unknown"

@@ -9,7 +9,7 @@ import pytest
 from lab.draws import rest
 
 from dmaverify.errors import Source
-from dmaverify.jobs.kernels import same_functions
+from dmaverify.jobs.same_kernels import same_functions
 from dmaverify.language.affine import Lin, World
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel

@@ -6,7 +6,7 @@ import pytest
 
 from dmaverify.errors import Source
 from dmaverify.execute.outcome import Beyond
-from dmaverify.jobs.kernels_left import same_left
+from dmaverify.jobs.same_kernels import same_left
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import NamedFunction, named_in

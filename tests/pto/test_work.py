@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dmaverify.errors import Source
-from dmaverify.jobs.kernels import same_functions
+from dmaverify.jobs.same_kernels import same_functions
 from dmaverify.machines.pto.named import NamedFunction, named_in
 
 REG = "!pto.vreg<64xf32>"

@@ -1,8 +1,10 @@
-"""Whether two PTO kernels leave the same in global memory, whatever they do on the way there.
+"""Whether two PTO kernels do the same, event by event, or leave the same in global memory; runs of both are held
+against it.
 
 Knows: which arguments of two functions are one, the values that both texts allow, runs that follow contents.
 Does not know: how a kernel is judged, what a run does.
-Law: `proved` is said of kernels that are both proved, so that no order decides what stays, and of every value of their
+Law: EQUAL is said of nothing less than every copy, flag, barrier and vector access of both, and the work between them.
+What is left is said of kernels that are both proved, so that no order decides what stays, and of every value of their
 arguments; with values that nobody states, or too many, nothing is said but a difference. A byte that one of them
 computes and the other has from elsewhere is no difference: it is open.
 """
@@ -16,25 +18,32 @@ from math import prod
 
 import numpy as np
 
-from dmaverify.errors import InputError
+from dmaverify.errors import Disagreement, InputError
 from dmaverify.execute.outcome import Beyond
 from dmaverify.jobs.kernel_runs import holds, size_at
 from dmaverify.machines.pto.check import check_function
-from dmaverify.machines.pto.execute_contents import ContentRun
+from dmaverify.machines.pto.execute_contents import ContentRun, passed_over
 from dmaverify.machines.pto.execute_terms import Terms, origin_of, tensor_bytes
 from dmaverify.machines.pto.named import NamedFunction
 from dmaverify.machines.pto.ops import OpaqueOp, deep
 from dmaverify.machines.pto.replay import MOST_BYTES, UNSTATED
+from dmaverify.machines.pto.supposed import barred
+from dmaverify.machines.pto.work import NOBODY, work_of
+from dmaverify.program.instructions import Copy
+from dmaverify.prove.flow.same import Issued, same
 from dmaverify.prove.options import Options
 from dmaverify.prove.sameness import Sameness
+from dmaverify.prove.smt import RLIMIT
 from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Status, Verdict
 
 ROUNDED = "rounding makes no difference: both add the same to an element, in another order"
+BY_EVENTS = "each copy and access against its own, in one order"
 MOST_RUNS = 64
 """Values of arguments with which two kernels are run."""
 FEW_RUNS = 6  # where these values are not all
+HELD_RUNS, HELD_STATEMENTS = 2, 1 << 10  # with which a proof of all values is held against both texts
 MOST_TOLD = 4096  # bytes that may differ, of which it is asked whether they surely do
 MOST_FOLLOWED = 1 << 16  # accesses of all runs
 
@@ -62,11 +71,61 @@ class _Number:
         return [self.low + k if self.high is None else min(self.low + k, self.high) for k in range(count)]
 
 
+def same_functions(one: NamedFunction, other: NamedFunction, *, settled: bool = False) -> Sameness:
+    """Whether two functions do the same; unknown where one holds what cannot be resolved. `settled`: no order that
+    either allows leaves anything else, so that what waits for what is not compared. Raises Disagreement.
+    """
+    found = _by_events(one, other, settled=settled)
+    ran = _with_some(one, other, HELD_RUNS, HELD_STATEMENTS) if found.status == "proved" else found
+    if ran.status == "refuted" and found.status == "proved":
+        shown = ", ".join(f"{name} = {value}" for name, value in (ran.witness or {}).items())
+        raise Disagreement(f"`{one.name}` and `{other.name}` do the same, and runs of both part ({shown}): {ran.why}")
+    return found
+
+
+def _by_events(one: NamedFunction, other: NamedFunction, *, settled: bool) -> Sameness:
+    try:
+        kernels = [side.kernel(canonical=True) for side in (one, other)]
+    except InputError as error:
+        return Sameness("unknown", error.message, places=(error.span,) if error.span else ())
+    first, second = kernels
+    if list(first.roots.values()) != list(second.roots.values()) and len(first.roots) != len(second.roots):
+        return Sameness("unknown", f"{len(first.roots)} pointer arguments against {len(second.roots)}")
+    found = same(Issued(first.events, first.world, settled), Issued(second.events, second.world, settled))
+    if found.status != "proved":
+        return found
+    lost = [r for kernel in kernels for r in kernel.remarks if r.kind == "unresolved"]
+    if lost:
+        return replace(found, status="unknown", why=lost[0].message, places=(lost[0].span,))
+    scopes = [text for kernel in kernels for text in barred(kernel, RLIMIT)]
+    supposed = tuple(dict.fromkeys([*first.conditions, *second.conditions, *scopes]))
+    return _worked(replace(found, conditions=supposed), one, other, [*first.copies, *second.copies])
+
+
+def _worked(found: Sameness, one: NamedFunction, other: NamedFunction, copies: Iterable[Copy]) -> Sameness:
+    """Copies that are the same prove nothing of kernels that compute something else between them."""
+    sides = [work_of(s.source, s.function, cube=s.on_cube) for s in (one, other)]
+    left, right = (side.listed for side in sides)
+    for (first, here), (second, there) in zip(left, right, strict=False):
+        lost = NOBODY in " ".join(first)
+        if first != second or lost:
+            word = "takes a value that is not followed" if first == second else f"and {second[0]} are not the same work"
+            why = f"the copies are the same, but {first[0]} {word}"
+            return replace(found, status="unknown", why=why, places=(here, there))
+    if len(left) != len(right):
+        extra = max(left, right, key=len)[min(len(left), len(right))]
+        why = f"the copies are the same, but only one kernel has this {extra[0][0]}"
+        return replace(found, status="unknown", why=why, places=(extra[1],))
+    pads = sides[0].pads | sides[1].pads
+    if any(copy.fill is not None and copy.fill.value is None for copy in copies) and (len(pads) != 1 or NOBODY in pads):
+        return replace(found, status="unknown", why="what the copies pad with is not known to be one value in both")
+    return found
+
+
 def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
     """Compares what both leave in the tensors behind their arguments, which are matched by their order."""
     sides = (one, other)
-    kinds = [[k.kind if k.kind == "pointer" else k.name for _, k, _ in side.function.args] for side in sides]
-    if kinds[0] != kinds[1]:
+    if _kinds(one) != _kinds(other):
         return Sameness("unknown", "their arguments differ")
     if any(kind.space == "ub" for side in sides for _, kind, _ in side.function.args):
         return Sameness("unknown", "one works on a buffer that it is given")
@@ -74,24 +133,49 @@ def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
     for side, verdict in zip(sides, verdicts, strict=True):
         if why := _open(side, verdict):
             return Sameness("unknown", why, places=(side.function.span,))
+    found = same_functions(one, other, settled=True)
+    found = replace(found, by=BY_EVENTS) if found.status == "proved" else left_by_runs(one, other)
+    if found.status != "proved":
+        return found
+    conditions = [c for v in verdicts if v is not None for c in v.conditions]
+    ranges = [
+        f"values are those that both texts state: {n.name} in {n.low}..{n.high}" for n in _numbers(sides) if n.apart
+    ]
+    return replace(found, conditions=tuple(dict.fromkeys([*conditions, *ranges, *found.conditions])))
+
+
+def left_by_runs(one: NamedFunction, other: NamedFunction) -> Sameness:
+    """What runs of both leave, with each value of their arguments."""
+    sides = (one, other)
     numbers = list(_numbers(sides))
     counted, any_value = _split(numbers)
     found = Sameness("unknown")
     if all(n.count is not None for n in counted):
         every = product(*(n.some(n.count or 0) for n in counted))
         found = _with_values(sides, counted, every, any_value)
-    if found.status == "proved":
-        conditions = tuple(dict.fromkeys(c for v in verdicts if v is not None for c in v.conditions))
-        both = [f"values are those that both texts state: {n.name} in {n.low}..{n.high}" for n in numbers if n.apart]
-        return replace(found, conditions=(*conditions, *both, *found.conditions))
-    if found.status == "refuted" or not (any_value or not found.why):
+    if found.status != "unknown" or not (any_value or not found.why):
         return found
-    tried = _with_values(sides, numbers, zip(*(n.some(FEW_RUNS) for n in numbers), strict=True), ())
+    tried = _with_some(one, other, FEW_RUNS)
     if tried.status != "proved":
         return tried
     said = ", ".join(n.name for n in numbers if n in any_value or n.count is None)
     why = f"values of {said} are too many to be run, or nobody states them; with some of them both leave the same"
     return Sameness("unknown", why)
+
+
+def _with_some(one: NamedFunction, other: NamedFunction, count: int, most: int | None = None) -> Sameness:
+    """What runs of both texts leave with a few values of their arguments."""
+    sides = (one, other)
+    if _kinds(one) != _kinds(other):
+        return Sameness("unknown", "their arguments differ")
+    numbers = list(_numbers(sides))
+    return _with_values(
+        sides, numbers, zip(*(n.some(count) for n in numbers), strict=True) if numbers else [()], (), most
+    )
+
+
+def _kinds(side: NamedFunction) -> list[str]:
+    return [k.kind if k.kind == "pointer" else k.name for _, k, _ in side.function.args]
 
 
 def _split(numbers: Sequence[_Number]) -> tuple[list[_Number], list[_Number]]:
@@ -107,11 +191,12 @@ def _with_values(
     numbers: Sequence[_Number],
     every: Iterable[tuple[int, ...]],
     any_value: Sequence[_Number],
+    most: int | None = None,
 ) -> Sameness:
     """What both leave with each of these values; `why` of the same is how many there are."""
     terms, ran, count = Terms(), 0, 0
     for chosen in _values(sides, numbers, every):
-        found = _at(sides, chosen, terms, any_value)
+        found = _at(sides, chosen, terms, any_value, most)
         if found.status == "refuted":
             return replace(found, witness={n.name: v for n, v in zip(numbers, chosen[2], strict=True)})
         if found.status == "unknown":
@@ -129,6 +214,9 @@ def _with_values(
 
 def told_left(found: Sameness) -> str:
     """What is said of two kernels that leave the same."""
+    if found.by == BY_EVENTS:
+        copies = f"{found.copies} cop{'y' if found.copies == 1 else 'ies'}"
+        return f"both leave the same in gm ({copies}, every byte, whatever waits for what)"
     runs = f", with each of {found.why} values of their arguments" if found.why else ""
     return f"both leave the same in gm ({found.copies:,} bytes that either changes{runs})"
 
@@ -139,6 +227,8 @@ def _open(side: NamedFunction, verdict: Verdict | None) -> str:
         return f"{side.name} moves nothing"
     if verdict.status is not Status.PROVED or verdict.scope or side.notes.allow:
         return f"{side.name} is not proved (`check` says why), so that its order may decide what it leaves"
+    if name := passed_over(side.function):
+        return f"{side.name}: what {name} does is not followed"
     return f"{side.name} works with another core" if side.notes.core else ""
 
 
@@ -199,6 +289,7 @@ def _at(
     chosen: tuple[Mapping[str, int], Mapping[str, int], tuple[int, ...]],
     terms: Terms,
     any_value: Sequence[_Number],
+    most: int | None,
 ) -> Sameness:
     """What both leave with one value of each number, and any of others."""
     tensors = [[n.lstrip("%") for n, kind, _ in s.function.args if kind.kind == "pointer"] for s in sides]
@@ -210,7 +301,7 @@ def _at(
     for index, (side, own, given) in enumerate(zip(sides, tensors, chosen, strict=False)):
         try:
             run = ContentRun(side.function, dict(zip(own, sizes, strict=True)), given, {}, 0, ())  # type: ignore[arg-type]
-            done, held = run.follow(terms, own, [name for n in any_value for name in n.names[index]])
+            done, held = run.follow(terms, own, [name for n in any_value for name in n.names[index]], most)
         except Beyond as error:
             lost = f"nothing in a run gives `{error}` a value" if str(error)[:1] == "%" else f"{error} is not followed"
             return Sameness("unknown", f"{side.name}: {lost}")
