@@ -312,6 +312,15 @@ def test_flags_are_compared_in_their_order() -> None:
 # ---------------------------------------------------------------- both surfaces
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("pto.wait_flag_dev 3", "pto.wait_flag_dev 5"), ("pto.sync.set <PIPE_MTE3>, 4", "pto.sync.set <PIPE_MTE3>, 5")],
+)
+def test_flags_of_another_core_are_compared_by_their_numbers(one: str, other: str) -> None:
+    assert compare(f"  {one}\n", f"  {one}\n").status == "proved"
+    assert compare(f"  {one}\n", f"  {other}\n").status == "refuted"
+
+
 def back(one: NamedFunction, surface: str) -> tuple[str, NamedFunction]:
     text = in_surface([one], surface)
     (other,) = named_in(Source("other.mlir", text))

@@ -287,10 +287,10 @@ def _writes(event: Event) -> list[tuple[tuple[tuple[str, str], int], bool]] | No
 
 def _plain(event: Event) -> tuple[object, ...]:
     """An operation that is no copy, as what is compared of it."""
-    names = ("action", "source", "dest", "event", "pipe", "token", "mode", "what")
+    names = ("action", "source", "dest", "event", "pipe", "token", "mode", "what", "flag", "share", "atomic")
     own = tuple(getattr(event, name, None) for name in names)
     touches = tuple(
-        (t.kind, t.place.memory, t.place.address + t.offset, t.length, t.steps, t.pattern)
+        (t.kind, t.place.memory, t.place.address + t.offset, t.length, t.steps, t.pattern, t.open)
         for t in getattr(event, "touches", ())
     )
     return (type(event).__name__, *own, touches)

@@ -271,12 +271,12 @@ class _Comparison:
         if isinstance(a, Fence) and isinstance(b, Fence):
             return a.pipe == b.pipe
         if isinstance(a, (Arrival, Release)) and isinstance(b, (Arrival, Release)):
-            return (a.what, a.pipe, a.flag) == (b.what, b.pipe, b.flag)
+            return type(a) is type(b) and (a.what, a.pipe, a.flag, a.share) == (b.what, b.pipe, b.flag, b.share)
         if isinstance(a, BufferToken) and isinstance(b, BufferToken):
             alike = (a.action, a.pipe) == (b.action, b.pipe)
             return alike and self.equal(a.token, b.token) and self.equal(a.mode, b.mode)
         if isinstance(a, Use) and isinstance(b, Use):
-            alike = (a.pipe, a.what, len(a.touches)) == (b.pipe, b.what, len(b.touches))
+            alike = (a.pipe, a.what, a.atomic, len(a.touches)) == (b.pipe, b.what, b.atomic, len(b.touches))
             alike = alike and all(self.same_touch(s, t) for s, t in zip(a.touches, b.touches, strict=True))
             if alike and a.gives and len(a.gives) == len(b.gives) and not any(t.open for t in a.touches):
                 self.read_alike(a, b)
