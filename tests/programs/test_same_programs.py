@@ -476,6 +476,67 @@ def test_a_loop_is_the_same_as_one_of_half_its_rounds_that_does_twice_as_much(
     assert (answer.status, answer.by) == (status, by), answer.why
 
 
+def tiles(rows: int, together: int, dest: str = "R, C") -> str:
+    """Rows moved by an engine of which nothing says how it does that, so many in each iteration."""
+    views = [
+        f', view = {{ tile = "R", length = 1, start = "{together} * t + {number}" }} }}' for number in range(together)
+    ]
+    text = "".join(
+        move(f"m{number}", f'{{ tier = "mem", base = 0, element = "R, C"{view}',
+             f'{{ tier = "mem", base = 68719476736, element = "{dest}"{view}', f"loop = {{ t = {rows // together} }}")
+        for number, view in enumerate(views)
+    )  # fmt: skip
+    steps = ", ".join(f'{{ transfer = "m{number}" }}' for number in range(together))
+    return f"{HEAD.format('idma').replace('R = 16', f'R = {rows}')}{text}[program.p]\nstep = [{steps}]\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "dest", "status", "by_events"),
+    [(1_000_000, "R, C", "proved", True), (16, "R, C", "proved", True), (16, "R, C # 80", "proved", False)],
+)
+def test_moves_that_nothing_says_how_to_do_are_compared_in_all_iterations(
+    rows: int, dest: str, status: str, by_events: bool
+) -> None:
+    plans = [load(tiles(rows, together, dest), "p") for together in (1, 4)]
+    answer = jobs.same_programs(plans[0], plans[1], rlimit=2_000_000)
+    assert (answer.status, answer.by.startswith(home.ONE_BY_ONE)) == (status, by_events), answer.why
+
+
+@pytest.mark.parametrize(
+    "loops", [[(3, 1, 1)], [(4, 8, 8), (3, 0, 1)], [(2, -5, 100), (3, 7, 1000), (5, 0, 5000)], [(2, 1, 1), (2, 8, 3)]]
+)
+def test_cells_of_a_nest_are_that_nest(loops: list[tuple[int, int, int]]) -> None:
+    ends = [np.array([7]), np.array([11])]
+    for count, *steps in reversed(loops):
+        ends = [(end[:, None] + np.arange(count) * step).ravel() for end, step in zip(ends, steps, strict=True)]
+    assert copy_events.nest_of(ends[0], ends[1]) == loops
+    ends[0][-1] += 1
+    assert copy_events.nest_of(ends[0], ends[1]) != loops
+
+
+def launched(between: str, first: int) -> str:
+    """A second launch reads what the first one wrote."""
+    words = f"0xD0 = 0x20000\n0xD4 = 0x1000\n0xD8 = {first}\nread 0x44\n{between}"
+    words += "0xD0 = 0x21000\n0xD4 = 0x20000\n0xD8 = 64\nread 0x44"
+    sides = ('{ tier = "mem", base = 4096, element = "C" }', '{ tier = "mem", base = 135168, element = "C" }')
+    return HEAD.format("idma") + move("x", *sides, f'commands = """\nreg32_3d\n0x00 = 0xC\n{words}\n"""')
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "status"),
+    [
+        (("wait\n", 64), ("wait\n", 64), "proved"),
+        (("wait\n", 64), ("wait\n", 32), "refuted"),
+        (("", 64), ("", 64), "unknown"),
+        (("wait\n", 64), ("", 64), "unknown"),
+    ],
+)
+def test_launches_behind_a_wait_are_in_order(one: tuple[str, int], other: tuple[str, int], status: str) -> None:
+    plans = [load(launched(*side), "x") for side in (one, other)]
+    answer = jobs.same_transfers(plans[0], plans[1], rlimit=2_000_000)
+    assert (answer.status, "run of both texts" in answer.by) == (status, status != "unknown"), answer.why
+
+
 def test_what_decides_the_bytes_besides_the_copies_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     program = LOAD + STORE, BACK
     assert same(program, program).by.startswith(home.ONE_BY_ONE)

@@ -259,7 +259,7 @@ class _Run:
             onto = None if one.read is None else one.read[one.read != one.write]
             if onto is not None and one.source == one.dest and np.isin(onto, one.write).any():
                 raise NoCopies(f"`{self._name(step)}` reads what it writes")
-            for other in pieces[:number]:
+            for other in (before for before in pieces[:number] if before.round == one.round):
                 apart = one.lane != other.lane
                 if apart and one.dest == other.dest and np.isin(one.write, other.write).any():
                     raise NoCopies(f"two engines of `{self._name(step)}` write one unit")

@@ -14,6 +14,7 @@ from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
 from dmaverify.program.command import Command
+from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Step
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.turns import Affine, Turn, turns_of
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 class Pieces(NamedTuple):
     """Copies of one lane between two memories, in order: where pieces are read (None: see `fill`) and written. `fill`
-    is "zero" or "anything".
+    is "zero" or "anything". A `round` begins when all before it is done.
     """
 
     lane: str
@@ -43,6 +44,7 @@ class Pieces(NamedTuple):
     read: Numbers | None
     write: Numbers
     fill: str = ""
+    round: int = 0
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class StepCopies:
     turns: tuple[Turn, ...] = ()
     shifts: tuple[Affine, Affine] = (Affine(0), Affine(0))
     scale: int = 1
+    rounds: tuple[int, ...] = ()  # of each command, where some wait for others
 
     @property
     def common(self) -> int:
@@ -99,16 +102,24 @@ def copies_of(step: Step, work: StepWork, target: Target, unit_bits: int) -> Ste
     if work.whole:
         return replace(made, alone=alone(transfer, target))
     lanes = [lane if (lane := lane_of(c)) in work.lanes else work.lanes[0] for c in work.commands]
-    return replace(made, commands=tuple(zip(lanes, (c.normal for c in work.commands), strict=True)))
+    rounds = _rounds(transfer, len(work.commands))
+    return replace(made, commands=tuple(zip(lanes, (c.normal for c in work.commands), strict=True)), rounds=rounds)
+
+
+def _rounds(transfer: Transfer, count: int) -> tuple[int, ...]:
+    """The round of each command, where the text says which wait for others: a round begins when all before are done."""
+    told = () if transfer.form is None else transfer.form.launched
+    rounds = tuple(one for one, _ in told)
+    return rounds if len(told) == count and list(rounds) == sorted(rounds) else (0,) * count
 
 
 def pieces_of(copies: StepCopies, piece: int, target: Target) -> list[Pieces]:
     """All copies of the first iteration, in pieces of so many units of both programs. Raises NoCopies."""
     out = []
-    for lane, command in copies.commands:
+    for (lane, command), number in zip(copies.commands, copies.rounds or (0,) * len(copies.commands), strict=True):
         ends = [memory_at(target, port.tier, port.chip, port.cluster) for port in (command.read, command.write)]
         both = [_walked(command, writes, copies.scale, piece) for writes in (False, True)]
-        out.append(Pieces(lane, ends[0], ends[1], both[0], both[1]))
+        out.append(Pieces(lane, ends[0], ends[1], both[0], both[1], round=number))
     if copies.alone is None:
         return out
     run = copies.alone.run * copies.scale // piece

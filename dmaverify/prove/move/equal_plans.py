@@ -117,9 +117,10 @@ def _options_differ(decided: Sequence[Mapping[str, Any]]) -> str:
     return f"what may decide the bytes differs: {', '.join(said)}"
 
 
-def order_decides(program: Sequence[Command], target: Target) -> str:
+def order_decides(program: Sequence[Command], target: Target, rounds: Sequence[int] = ()) -> str:
     """What the order of a program's unit copies decides, or may decide; empty where no order changes what it leaves:
-    nothing is written twice, or read where something else is written. Errs towards saying that it decides.
+    nothing is written twice, or read where something else is written. Errs towards saying that it decides. Commands of
+    two of the `rounds`, where these are told, are in order.
     """
     accesses: list[tuple[str, int, int, bool, int, Walk]] = []
     for index, command in enumerate(program):
@@ -140,6 +141,8 @@ def order_decides(program: Sequence[Command], target: Target) -> str:
         held = [one for one in held if one[0] == memory and one[2] >= low]
         for _, _, _, wrote, before, other in held:
             if not (writes or wrote) or (before == index and walk == other):  # each unit onto itself
+                continue
+            if rounds and rounds[before] != rounds[index]:
                 continue
             pairs += 1
             who = f"commands {min(before, index)} and {max(before, index)}" if before != index else f"command {index}"
