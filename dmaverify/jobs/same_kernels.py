@@ -12,7 +12,7 @@ computes and the other has from elsewhere is no difference: it is open.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
@@ -36,7 +36,7 @@ from dmaverify.prove.sameness import Sameness
 from dmaverify.prove.smt import RLIMIT
 from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass, replace
-from dmaverify.verdict import Status, Verdict
+from dmaverify.verdict import Status
 
 ROUNDED = "rounding makes no difference: both add the same to an element, in another order"
 BY_EVENTS = "each copy and access against its own, in one order"
@@ -129,15 +129,16 @@ def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
         return Sameness("unknown", "their arguments differ")
     if any(kind.space == "ub" for side in sides for _, kind, _ in side.function.args):
         return Sameness("unknown", "one works on a buffer that it is given")
-    verdicts = [check_function(s.function, s.name, s.notes, load_target("pto"), Options()) for s in sides]
-    for side, verdict in zip(sides, verdicts, strict=True):
-        if why := _open(side, verdict):
+    conditions: list[str] = []
+    for side in sides:
+        proved, why = settled_kernel(side)
+        if why:
             return Sameness("unknown", why, places=(side.function.span,))
+        conditions += proved
     found = same_functions(one, other, settled=True)
     found = replace(found, by=BY_EVENTS) if found.status == "proved" else left_by_runs(one, other)
     if found.status != "proved":
         return found
-    conditions = [c for v in verdicts if v is not None for c in v.conditions]
     ranges = [
         f"values are those that both texts state: {n.name} in {n.low}..{n.high}" for n in _numbers(sides) if n.apart
     ]
@@ -221,15 +222,18 @@ def told_left(found: Sameness) -> str:
     return f"both leave the same in gm ({found.copies:,} bytes that either changes{runs})"
 
 
-def _open(side: NamedFunction, verdict: Verdict | None) -> str:
-    """Why what a kernel leaves is not known."""
+def settled_kernel(side: NamedFunction, allowed: Collection[str] = ()) -> tuple[Sequence[str], str]:
+    """What it rests on that no order decides what a kernel leaves, and why that is not known (empty: it is); rules that
+    are `allowed` say nothing of order.
+    """
+    verdict = check_function(side.function, side.name, side.notes, load_target("pto"), Options())
     if verdict is None:
-        return f"{side.name} moves nothing"
-    if verdict.status is not Status.PROVED or verdict.scope or side.notes.allow:
-        return f"{side.name} is not proved (`check` says why), so that its order may decide what it leaves"
+        return (), f"{side.name} moves nothing"
+    if verdict.status is not Status.PROVED or verdict.scope or side.notes.allow.keys() - set(allowed):
+        return (), f"{side.name} is not proved (`check` says why), so that its order may decide what it leaves"
     if name := passed_over(side.function):
-        return f"{side.name}: what {name} does is not followed"
-    return f"{side.name} works with another core" if side.notes.core else ""
+        return (), f"{side.name}: what {name} does is not followed"
+    return verdict.conditions, f"{side.name} works with another core" if side.notes.core else ""
 
 
 def _numbers(sides: Sequence[NamedFunction]) -> Iterator[_Number]:
@@ -293,7 +297,7 @@ def _at(
 ) -> Sameness:
     """What both leave with one value of each number, and any of others."""
     tensors = [[n.lstrip("%") for n, kind, _ in s.function.args if kind.kind == "pointer"] for s in sides]
-    sizes = [max(_size(side, own[at], chosen[i]) for i, (side, own) in enumerate(zip(sides, tensors, strict=True)))
+    sizes = [max(size_of(side, own[at], chosen[i]) for i, (side, own) in enumerate(zip(sides, tensors, strict=True)))
              for at in range(len(tensors[0]))]  # fmt: skip
     if sum(sizes) > MOST_BYTES:
         return Sameness("unknown", f"their tensors hold {sum(sizes):,} bytes: no run is made of so many")
@@ -311,7 +315,8 @@ def _at(
     return _compared(left, tensors[0], terms)
 
 
-def _size(side: NamedFunction, name: str, values: object) -> int:
+def size_of(side: NamedFunction, name: str, values: object) -> int:
+    """How many bytes the tensor behind an argument has."""
     assert isinstance(values, Mapping)
     kind = next(kind for given, kind, _ in side.function.args if given.lstrip("%") == name)
     return size_at(side.notes.extents.get(name), values) or kind.bytes or UNSTATED

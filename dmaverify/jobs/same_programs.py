@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dmaverify.prove.sameness import Sameness
 
 MOST_RUN = 1 << 18  # units that a program moves and that are run one by one
+MOST_HELD = 1 << 14  # of them, where a run is held against a proof of all iterations
 
 
 def same_entries(one: tuple[str, Plan], other: tuple[str, Plan], *, rlimit: int, tiers: Sequence[str] = ()) -> Sameness:
@@ -123,7 +124,7 @@ def _confirmed(plans: tuple[Plan, Plan], number: int, world: Numbering, held: Ma
 
 def _ran_alike(plans: tuple[Plan, Plan], unit_bits: int) -> bool:
     """Whether runs of both texts left the same; False where one is not run. Raises Disagreement."""
-    ran = [None if plan.templates else left_behind_run(plan, unit_bits) for plan in plans]
+    ran = [None if plan.templates else left_behind_run(plan, unit_bits, MOST_HELD) for plan in plans]
     if ran[0] is None or ran[1] is None:
         return False
     place, *said = _parted(ran[0], ran[1])
@@ -141,7 +142,7 @@ def _parted(one: Mapping[Place, Origin], other: Mapping[Place, Origin]) -> tuple
     return ("nowhere",)
 
 
-def left_behind_run(plan: Plan, unit_bits: int) -> dict[Place, Origin] | None:
+def left_behind_run(plan: Plan, unit_bits: int, most: int = MOST_RUN) -> dict[Place, Origin] | None:
     """What a run of the plan's text leaves; None where it is not run."""
     from dmaverify.execute.left_behind import left_behind
     from dmaverify.execute.outcome import Beyond
@@ -149,7 +150,7 @@ def left_behind_run(plan: Plan, unit_bits: int) -> dict[Place, Origin] | None:
     from dmaverify.plan.execution import PlanExecution
 
     try:
-        work, machine = PlanExecution(plan.source.text, most=MOST_RUN).work(plan.names[0])
+        work, machine = PlanExecution(plan.source.text, most=most).work(plan.names[0])
         if isinstance(work, RunMove | RunRows):
             work = RunProgram(work.name, (RunStep(work.name, (work,), loops=work.loops),))
         return left_behind(work, machine, unit_bits) if isinstance(work, RunProgram) else None

@@ -75,7 +75,8 @@ class ContentRun(KernelMachine):
         self.terms = terms
         self.registers_of = held = _HeldRegisters()
         self.holds = held.holds
-        self.ids = {name: tensor_bytes(i, len(self.run.memory[name].state)) for i, name in enumerate(tensors)}
+        self.begun = {name: tensor_bytes(i, len(self.run.memory[name].state)) for i, name in enumerate(tensors)}
+        self.ids = {name: held.copy() for name, held in self.begun.items()}
         if name := passed_over(self.function):
             raise Beyond(f"what {name} does")
         self.texts = {number: said for number, (_, said) in self.function.texts.items()}
@@ -86,7 +87,8 @@ class ContentRun(KernelMachine):
     def _memory(self, place: str) -> np.ndarray:
         size = len(self.run.memory[place].state)
         if len(self.ids.get(place, ())) != size:
-            self.ids[place] = np.full(size, self.terms.fresh())
+            self.begun[place] = np.full(size, self.terms.fresh())
+            self.ids[place] = self.begun[place].copy()
         return self.ids[place]
 
     # ------------------------------------------------------------ statements
