@@ -86,6 +86,8 @@ def same_transfers(one: Plan, other: Plan, *, rlimit: int) -> Sameness:
     from dmaverify.prove.move.equal_plans import equivalent_plans
 
     items = [(plan, plan.transfers[0]) for plan in (one, other)]
+    if any(item.transfer.views is not None and item.transfer.views.loops for _, item in items):
+        return same_programs(one, other, rlimit=rlimit)
     sides = [(i.transfer, run_of(plan, i.name), plan.targets[i.transfer.target]) for plan, i in items]
     found = equivalent_plans(sides[0], sides[1], rlimit=rlimit)
     if found.status != "unknown":
