@@ -68,7 +68,7 @@ def _sites(events: Sequence[Event], world: World) -> Iterator[tuple[Event, ...]]
             yield from _sites(event.other, world)
 
 
-def _way(event: Event, world: World) -> tuple[str, str, str] | None:
+def _way(event: Event, world: World) -> tuple[str, ...] | None:
     form = form_of(event, world)
     return form.way if form else None
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fuzz.contents import both_said, orders_said
+from fuzz.paired import compared
 
 from dmaverify.cli.app import invoke
 from dmaverify.errors import Disagreement, InputError
@@ -474,6 +475,14 @@ def test_a_loop_is_the_same_as_one_of_half_its_rounds_that_does_twice_as_much(
     ]
     answer = jobs.same_programs(plans[0], plans[1], rlimit=2_000_000)
     assert (answer.status, answer.by) == (status, by), answer.why
+
+
+SWAPPED = 85  # of a loop: a store before the load that it stood behind
+
+
+@pytest.mark.parametrize("seed", [SWAPPED, *range(8)])
+def test_drawn_loops_do_the_same_by_their_events_where_they_leave_the_same(seed: int) -> None:
+    assert ("proved" in compared(seed)) <= (seed != SWAPPED)
 
 
 def tiles(rows: int, together: int, dest: str = "R, C") -> str:
