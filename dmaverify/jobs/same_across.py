@@ -138,7 +138,7 @@ def _of_kernel(lie: Mapping[str, int], event: Event) -> Iterator[Event]:
 
 def _moved(copy: Copy, placed: Callable[[Place], Place]) -> Copy:
     touches = tuple(replace(touch, place=placed(touch.place)) for touch in copy.touches if touch.writes)
-    kind = "" if copy.kind == "[]" or copy.pipe else copy.kind
+    kind = "" if copy.kind == "[]" or copy.pipe else copy.kind  # of a plan: options that may decide bytes
     return replace(copy, kind=kind, pipe="", read=placed(copy.read), write=placed(copy.write), touches=touches)
 
 

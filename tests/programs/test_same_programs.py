@@ -700,6 +700,14 @@ def test_parts_of_a_move_that_meet_have_no_order() -> None:
     assert (answer.status, "reads what another one writes" in answer.why) == ("unknown", True)
 
 
+@pytest.mark.parametrize("there", [64, 100, 1984])
+def test_a_move_onto_a_part_of_itself_is_not_the_same_as_itself(there: int) -> None:
+    over = move("x", hbm(0), hbm(there)), 'step = [{ transfer = "x" }]\n'
+    assert same(over, over).status == "unknown"
+    beside = move("x", hbm(0), hbm(2048)), 'step = [{ transfer = "x" }]\n'
+    assert same(beside, beside).by.startswith(home.ONE_BY_ONE)
+
+
 def test_addresses_wider_than_numbers_are_open() -> None:
     far = (1 << 64) - 65536
     wide = move("x", f'{{ tier = "mem", base = {far}, element = "A, C" }}', '{ tier = "mem", element = "A, C" }')

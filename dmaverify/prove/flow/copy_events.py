@@ -16,7 +16,8 @@ from dmaverify.language.distinct import distinct
 from dmaverify.program.instructions import Copy, CopyStep, CopyTouch, Event, Place, Use
 from dmaverify.program.turns import Turn
 from dmaverify.prove.flow.alone_copies import NoCopies, cells_of
-from dmaverify.prove.flow.contents import TakenApart, made_by, with_copies
+from dmaverify.prove.flow.contents import MOST_PIECES, TakenApart, made_by, with_copies
+from dmaverify.prove.flow.step_copies import in_row
 from dmaverify.prove.flow.step_events import NOWHERE, StepEvents
 from dmaverify.prove.flow.touches import Memory, memory_at
 from dmaverify.prove.move.equal_plans import order_decides
@@ -63,23 +64,25 @@ class _CopyEvents(StepEvents):
             yield replace(self._use(step, "", made, digits), what=what)
             return
         target, name = self.side.target, self.program.steps[step].name
-        if copies.alone is not None:
-            yield from self._listed(step, copies, copies.alone, digits)
-            return
-        commands = [command for _, command in copies.commands]
         transfer = self.program.steps[step].transfer
         assert transfer is not None
+        kind = repr(sorted(what_decides(target, transfer, work.commands).items(), key=lambda item: item[0]))
+        if copies.alone is not None:
+            yield from self._listed(step, kind, copies, copies.alone, digits)
+            return
+        commands = [command for _, command in copies.commands]
         one_by_one = len({lane for lane, _ in copies.commands}) < 2 and not target.engines.launched
         if not one_by_one and (clash := order_decides(commands, target, copies.rounds)):
             raise NoCopies(f"`{name}`, {clash}")
-        kind = repr(sorted(what_decides(target, transfer, work.commands).items(), key=lambda item: item[0]))
         for command in commands:
             loops = tuple((one.count, one.read, one.write) for one in reversed(command.loops) if one.count != 1)
             ends = [(memory_at(target, port.tier, port.chip, port.cluster), port.base)
                     for port in (command.read, command.write)]  # fmt: skip
             yield self._copy(step, kind, ends, command.burst, loops, copies, digits)
 
-    def _listed(self, step: int, copies: StepCopies, move: Alone, digits: Mapping[Turn, Lin]) -> Iterator[Event]:
+    def _listed(
+        self, step: int, kind: str, copies: StepCopies, move: Alone, digits: Mapping[Turn, Lin]
+    ) -> Iterator[Event]:
         """The cells of a move that nothing says how to do: as a copy where they are a nest, else as an access that is
         named by all of them.
         """
@@ -90,10 +93,18 @@ class _CopyEvents(StepEvents):
         parts = list(cells_of(move, self.side.target))
         if any(fill == "anything" for *_, fill in parts):
             raise NoCopies(f"nothing says what `{name}` leaves in padding")
-        for source, _, at, _ in parts:
-            others = [write for _, memory, write, _ in parts if source is not None and memory == source[0]]
-            moved = np.array([], np.int64) if source is None else source[1][source[1] != at]
-            if any(np.isin(moved, write).any() for write in others) or len(distinct(at)) < len(at):
+        piece = move.common
+        if move.dest.size // piece > MOST_PIECES:
+            raise NoCopies(f"`{name}` moves more than {MOST_PIECES:,} pieces in an iteration")
+        for memory in {dest for _, dest, _, _ in parts}:
+            write = np.concatenate([in_row(at // piece, move.run // piece) for _, d, at, _ in parts if d == memory])
+            moved = [
+                source[1][(source[1] != at) | (dest != memory)]
+                for source, dest, at, _ in parts
+                if source is not None and source[0] == memory
+            ]
+            read = np.concatenate([in_row(at // piece, move.run // piece) for at in moved] or [write[:0]])
+            if np.isin(read, write).any() or len(distinct(write)) < len(write):
                 raise NoCopies(f"`{name}` reads what it writes, or writes a unit twice")
         for source, dest, at, fill in parts:
             order = np.argsort(at)
@@ -101,9 +112,9 @@ class _CopyEvents(StepEvents):
             memory, read = (dest, write * 0) if source is None else (source[0], source[1][order])
             ends = [(memory, int(read[0])), (dest, int(write[0]))]
             loops = None if fill else nest_of(read, write)
-            made = self._copy(step, "", ends, move.run, loops or (), copies, digits)
+            made = self._copy(step, kind, ends, move.run, loops or (), copies, digits)
             if loops is None:
-                pattern = fill, move.run * copies.scale, (read - read[0]).tobytes(), (write - write[0]).tobytes()
+                pattern = kind, fill, move.run * copies.scale, (read - read[0]).tobytes(), (write - write[0]).tobytes()
                 what = self.names.setdefault((pattern, copies.scale), f"cells {len(self.names)}")
                 made = Use(made.number, "", made.touches, made.span, what)  # type: ignore[assignment]
             yield made

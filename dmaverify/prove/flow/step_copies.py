@@ -124,9 +124,9 @@ def pieces_of(copies: StepCopies, piece: int, target: Target) -> list[Pieces]:
         return out
     run = copies.alone.run * copies.scale // piece
     for number, (source, dest, at, fill) in enumerate(cells_of(copies.alone, target)):
-        read = None if source is None else _spread(source[1] * copies.scale // piece, run)
+        read = None if source is None else in_row(source[1] * copies.scale // piece, run)
         lane = f"part {number}"  # nothing says in which order parts are moved
-        write = _spread(at * copies.scale // piece, run)
+        write = in_row(at * copies.scale // piece, run)
         out.append(Pieces(lane, source[0] if source else dest, dest, read, write, fill))
     return out
 
@@ -139,13 +139,14 @@ def _walked(command: Command, writes: bool, scale: int, piece: int) -> Numbers:
     for loop in command.loops:
         step = (loop.write if writes else loop.read) * scale // piece
         at = (at[:, None] + np.arange(loop.count, dtype=np.int64) * step).ravel()
-    return _spread(at, command.burst * scale // piece)
+    return in_row(at, command.burst * scale // piece)
 
 
-def _spread(at: Numbers, run: int) -> Numbers:
+def in_row(at: Numbers, run: int) -> Numbers:
+    """Each place, and those behind it, so many in a row."""
     import numpy as np
 
     return (at[:, None] + np.arange(run, dtype=np.int64)).ravel() if run > 1 else at
 
 
-__all__ = ["NoCopies", "Pieces", "StepCopies", "copies_of", "pieces_of"]
+__all__ = ["NoCopies", "Pieces", "StepCopies", "copies_of", "in_row", "pieces_of"]
