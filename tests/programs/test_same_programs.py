@@ -708,6 +708,19 @@ def test_a_move_onto_a_part_of_itself_is_not_the_same_as_itself(there: int) -> N
     assert same(beside, beside).by.startswith(home.ONE_BY_ONE)
 
 
+def test_a_command_that_reads_what_it_writes_is_like_none_of_other_loops() -> None:
+    """Each row is read from where the row before was written: by commands one after the other, or by one."""
+    sides = hbm(0, "A, C # 128"), hbm(128, "A, C # 128")
+    rows = move("x", *sides, 'stream = { time = "A = 1", packet = "C" }', start="t").replace("t = 8", "t = 7")
+    one = rows, 'step = [{ transfer = "x" }]\n'
+    seven = [side.replace('"A,', '"A = 7,') for side in sides]
+    whole = move("x", *seven, 'stream = { time = "A = 7", packet = "C" }')
+    other = whole, 'step = [{ transfer = "x" }]\n'
+    assert same(one, one).by.startswith(home.ONE_BY_ONE)
+    assert same(other, other).by.startswith(home.ONE_BY_ONE)
+    assert same(one, other).status == same(other, one).status == "unknown"
+
+
 def test_addresses_wider_than_numbers_are_open() -> None:
     far = (1 << 64) - 65536
     wide = move("x", f'{{ tier = "mem", base = {far}, element = "A, C" }}', '{ tier = "mem", element = "A, C" }')

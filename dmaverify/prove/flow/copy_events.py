@@ -74,11 +74,16 @@ class _CopyEvents(StepEvents):
         one_by_one = len({lane for lane, _ in copies.commands}) < 2 and not target.engines.launched
         if not one_by_one and (clash := order_decides(commands, target, copies.rounds)):
             raise NoCopies(f"`{name}`, {clash}")
-        for command in commands:
+        for number, command in enumerate(commands):
+            own = kind
+            if target.memory_of(command.read.tier) == target.memory_of(command.write.tier) and order_decides(
+                [command], target
+            ):  # what it leaves rests on how it does its requests: it is like none that has other loops
+                own = f"{kind} {number}: {command.loops} {command.burst}"
             loops = tuple((one.count, one.read, one.write) for one in reversed(command.loops) if one.count != 1)
             ends = [(memory_at(target, port.tier, port.chip, port.cluster), port.base)
                     for port in (command.read, command.write)]  # fmt: skip
-            yield self._copy(step, kind, ends, command.burst, loops, copies, digits)
+            yield self._copy(step, own, ends, command.burst, loops, copies, digits)
 
     def _listed(
         self, step: int, kind: str, copies: StepCopies, move: Alone, digits: Mapping[Turn, Lin]
