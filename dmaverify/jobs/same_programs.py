@@ -37,7 +37,7 @@ def same_entries(one: tuple[str, Plan], other: tuple[str, Plan], *, rlimit: int,
     InputError, Disagreement.
     """
     for text, plan in (one, other):
-        _has_one(text, plan)
+        has_one(text, plan)
     return same_plans(one[1], other[1], rlimit=rlimit, tiers=tiers)
 
 
@@ -51,7 +51,7 @@ def same_plans(one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = ()
     return same_transfers(one, other, rlimit=rlimit)
 
 
-def _has_one(text: str, plan: Plan) -> None:
+def has_one(text: str, plan: Plan) -> None:
     """Raises InputError for what is not one program, transfer, gather or scatter."""
     if len(plan.names) == 1 and len(plan.programs) + len(plan.transfers) + len(plan.indirects) == 1:
         return
