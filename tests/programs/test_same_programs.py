@@ -136,7 +136,7 @@ def test_runs_of_a_move_alone_end_where_a_side_cuts_the_axis(source: str, dest: 
 
 def test_runs_of_a_move_alone_end_where_the_source_does() -> None:
     alone = move("x", hbm(0, "C / 8, A, C % 8"), hbm(OUT, "A, C @ 4 = 8")), 'step = [{ transfer = "x" }]\n'
-    answer = same(alone, alone)
+    answer = by_contents(alone, alone)
     assert (answer.status, answer.by.endswith("a run of both texts")) == ("proved", True)
 
 
