@@ -53,7 +53,8 @@ def run(path: str, limit: int | None, values: tuple[str, ...], as_json: bool) ->
 @click.option("--json", "as_json", is_flag=True)
 def equiv(a: str, b: str, axes: str, rlimit: int, tiers: tuple[str, ...], as_json: bool) -> None:
     """Whether two mappings mean the same everywhere, or two transfers, programs or kernels (PATH::NAME) do the same."""
-    if is_copy_text(a.partition("::")[0]):
+    texts = [is_copy_text(path.partition("::")[0]) for path in (a, b)]
+    if texts[0] and (texts[1] or b.endswith(".json")):
         from dmaverify.jobs.kernels import compared
 
         if axes:

@@ -19,7 +19,7 @@ from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.program.instructions import Branch, Copy, CopyStep, CopyTouch, Event, KernelLoop
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.same_copies import CopyForm, form_of, normal, progression
-from dmaverify.prove.flow.same_kernel import compare_kernels
+from dmaverify.prove.flow.same_events import compare_events
 from dmaverify.values import dataclass, replace
 
 BLOCK = 32
@@ -68,7 +68,7 @@ def _sites(events: Sequence[Event], world: World) -> Iterator[tuple[Event, ...]]
             yield from _sites(event.other, world)
 
 
-def _way(event: Event, world: World) -> tuple[str, str, str] | None:
+def _way(event: Event, world: World) -> tuple[str, ...] | None:
     form = form_of(event, world)
     return form.way if form else None
 
@@ -100,7 +100,7 @@ def _replaced(site: tuple[Event, ...], world: World, figures: CopyFigures, touch
     if not saves:
         return None
     counts = [said if " instead of " in said else f"{said} less" for said in saves.values()]
-    proved = compare_kernels(site, world, (made,), world).status == "same" and _fits(made, world)
+    proved = compare_events(site, world, (made,), world).status == "proved" and _fits(made, world)
     what = _what(form.copy, made)
     text = f"{what}: {', '.join(counts)} (proved: the same bytes)" if proved else (
         f"would {what} do? It would save {', '.join(saves.values())}; not proved for all values"

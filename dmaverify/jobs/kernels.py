@@ -9,20 +9,17 @@ every copy, flag, barrier and vector access of both.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmaverify.errors import InputError, Span
+from dmaverify.jobs.same_kernels import only_gm, same_functions, same_left, told_left
 from dmaverify.language.files import read_text
 from dmaverify.machines.pto.emit import canonical, fields_of, words_of_copy
 from dmaverify.machines.pto.named import NamedFunction, functions_of, kernel_at
-from dmaverify.machines.pto.supposed import barred
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, misfits, unpack
-from dmaverify.machines.pto.work import NOBODY, work_of
-from dmaverify.program.instructions import Copy
-from dmaverify.prove.flow.same_kernel import Sameness, compare_kernels
-from dmaverify.prove.smt import RLIMIT
+from dmaverify.prove.sameness import Sameness
 from dmaverify.values import replace
 
 
@@ -111,8 +108,6 @@ def same_kernels(a: str, b: str, tiers: Sequence[str] = ()) -> tuple[Sameness, s
     """Whether kernels do the same, or a kernel and the words in a JSON file; with the answer in words. With `tiers`,
     whether they leave the same there (in `gm`).
     """
-    from dmaverify.jobs.kernels_left import only_gm, same_left, told_left
-
     only_gm(tiers)
     if b.endswith(".json"):
         if tiers:
@@ -122,14 +117,14 @@ def same_kernels(a: str, b: str, tiers: Sequence[str] = ()) -> tuple[Sameness, s
     for one, other in _pairs(a, b):
         found = same_left(one, other) if tiers else same_functions(one, other)
         names = {f"arg{i}": name for i, (name, _, _) in enumerate(one.function.args)}
-        found = replace(found, values=tuple((names.get(n, n), v) for n, v in found.values))
+        found = replace(found, witness={names.get(n, n): v for n, v in (found.witness or {}).items()} or None)
         copies = f"{found.copies} cop{'y' if found.copies == 1 else 'ies'}"
-        if found.status == "same":
+        if found.status == "proved":
             what = f"{copies}, every byte, same order and synchronisation{_ranges(one, other)}"
             what = told_left(found) if tiers else what
             said = f"EQUAL   {a} and {b}: {what}{_supposed(found)}"
         else:
-            word = "DIFFERENT" if found.status == "different" else "UNKNOWN"
+            word = "DIFFERENT" if found.status == "refuted" else "UNKNOWN"
             said = f"{word}   {a} and {b}: {found.why}{_values(found)}"
             said += "".join(f"\n  at {span}{_line(span)}" for span in found.places)
             said += (
@@ -138,9 +133,9 @@ def same_kernels(a: str, b: str, tiers: Sequence[str] = ()) -> tuple[Sameness, s
                 else "\n  = help: `--tier gm` asks no more than whether both leave the same in global memory"
             )
         answers.append((found, said))
-    worst = next((s for s in ("different", "unknown") if any(f.status == s for f, _ in answers)), "same")
+    worst = next((s for s in ("refuted", "unknown") if any(f.status == s for f, _ in answers)), "proved")
     first = next(f for f, _ in answers if f.status == worst)
-    if worst == "same":
+    if worst == "proved":
         supposed = tuple(dict.fromkeys(one for found, _ in answers for one in found.conditions))
         first = replace(first, copies=sum(f.copies for f, _ in answers), conditions=supposed)
     return first, "\n".join(said for _, said in answers)
@@ -161,46 +156,6 @@ def _pairs(a: str, b: str) -> list[tuple[NamedFunction, NamedFunction]]:
     return list(zip(one, other, strict=True))
 
 
-def same_functions(one: NamedFunction, other: NamedFunction) -> Sameness:
-    """Whether two functions do the same; unknown where one holds what cannot be resolved."""
-    try:
-        kernels = [side.kernel(canonical=True) for side in (one, other)]
-    except InputError as error:
-        return Sameness("unknown", 0, error.message, (error.span,) if error.span else ())
-    first, second = kernels
-    if list(first.roots.values()) != list(second.roots.values()) and len(first.roots) != len(second.roots):
-        return Sameness("unknown", 0, f"{len(first.roots)} pointer arguments against {len(second.roots)}")
-    found = compare_kernels(first.events, first.world, second.events, second.world)
-    if found.status != "same":
-        return found
-    lost = [r for kernel in kernels for r in kernel.remarks if r.kind == "unresolved"]
-    if lost:
-        return replace(found, status="unknown", why=lost[0].message, places=(lost[0].span,))
-    scopes = [text for kernel in kernels for text in barred(kernel, RLIMIT)]
-    supposed = tuple(dict.fromkeys([*first.conditions, *second.conditions, *scopes]))
-    return _worked(replace(found, conditions=supposed), one, other, [*first.copies, *second.copies])
-
-
-def _worked(found: Sameness, one: NamedFunction, other: NamedFunction, copies: Iterable[Copy]) -> Sameness:
-    """Copies that are the same prove nothing of kernels that compute something else between them."""
-    sides = [work_of(s.source, s.function, cube=s.on_cube) for s in (one, other)]
-    left, right = (side.listed for side in sides)
-    for (first, here), (second, there) in zip(left, right, strict=False):
-        lost = NOBODY in " ".join(first)
-        if first != second or lost:
-            word = "takes a value that is not followed" if first == second else f"and {second[0]} are not the same work"
-            why = f"the copies are the same, but {first[0]} {word}"
-            return replace(found, status="unknown", why=why, places=(here, there))
-    if len(left) != len(right):
-        extra = max(left, right, key=len)[min(len(left), len(right))]
-        why = f"the copies are the same, but only one kernel has this {extra[0][0]}"
-        return replace(found, status="unknown", why=why, places=(extra[1],))
-    pads = sides[0].pads | sides[1].pads
-    if any(copy.fill is not None and copy.fill.value is None for copy in copies) and (len(pads) != 1 or NOBODY in pads):
-        return replace(found, status="unknown", why="what the copies pad with is not known to be one value in both")
-    return found
-
-
 def _ranges(one: NamedFunction, other: NamedFunction) -> str:
     given = [f"%{n} in {low}..{high}" for n, (low, high) in {**other.notes.ranges, **one.notes.ranges}.items()]
     return f", for {', '.join(given)}" if given else ""
@@ -212,7 +167,7 @@ def _supposed(found: Sameness) -> str:
 
 def _values(found: Sameness) -> str:
     """The values at which kernels part, by the names of the first text."""
-    return " where " + ", ".join(f"{n} = {v:,}" for n, v in found.values) if found.values else ""
+    return " where " + ", ".join(f"{n} = {v:,}" for n, v in found.witness.items()) if found.witness else ""
 
 
 def _line(span: Span) -> str:
@@ -236,7 +191,7 @@ def _same_words(a: str, b: str) -> tuple[Sameness, str]:
         raise InputError(f"{b}: `{strange[0]}` is no part of words", None, "dmaverify emit PATH --as words --json")
     if len(entries) != len(kernel.copies):
         why = f"{len(kernel.copies)} copies against {len(entries)} entries"
-        return Sameness("different", 0, why), f"DIFFERENT   {a} and {b}: {why}"
+        return Sameness("refuted", why), f"DIFFERENT   {a} and {b}: {why}"
     pads = [(own.get("pad"), entry.get("pad")) for own, entry in zip(words_of(kernel), given, strict=True)]
     for number, (copy, (kind, words, src, dst)) in enumerate(zip(kernel.copies, entries, strict=True), 1):
         wanted = canonical(fields_of(copy))
@@ -255,10 +210,9 @@ def _same_words(a: str, b: str) -> tuple[Sameness, str]:
         wrong += [f"padding: {other}, must be {own}"] if own != other else []
         if wrong:
             why = f"copy {number}: {'; '.join(wrong)}"
-            return Sameness(
-                "different", number - 1, why, (copy.span,)
-            ), f"DIFFERENT   {a} and {b}: {why}\n  at {copy.span}"
-    same = Sameness("same", len(entries), conditions=tuple(kernel.conditions))
+            parted = Sameness("refuted", why, copies=number - 1, places=(copy.span,))
+            return parted, f"DIFFERENT   {a} and {b}: {why}\n  at {copy.span}"
+    same = Sameness("proved", conditions=tuple(kernel.conditions), copies=len(entries))
     return same, f"EQUAL   {a} and {b}: {len(entries)} copies, every field of every word{_supposed(same)}"
 
 
@@ -276,10 +230,12 @@ def compared(a: str, b: str, tiers: Sequence[str] = (), *, as_json: bool) -> tup
     """What `equiv` says of two kernels, and its exit code."""
     same, said = same_kernels(a, b, tiers)
     text = json.dumps(same_json(same), indent=2) if as_json else said
-    return text, {"same": 0, "different": 1, "unknown": 3}[same.status]
+    return text, same.exit_code
 
 
 def same_json(found: Sameness) -> dict[str, Any]:
-    out = {"status": found.status, "copies": found.copies, "why": found.why, "places": [str(s) for s in found.places]}
+    """The answer on two kernels as data, in the words of their text."""
+    status = {"proved": "same", "refuted": "different"}.get(found.status, found.status)
+    out = {"status": status, "copies": found.copies, "why": found.why, "places": [str(s) for s in found.places]}
     out |= {"conditions": list(found.conditions)} if found.conditions else {}
-    return {**out, "values": dict(found.values)} if found.values else out
+    return {**out, "values": dict(found.witness)} if found.witness else out

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import Disagreement, InputError
 from dmaverify.program.schedule import Program, Step
 from dmaverify.program.space import SPAN
+from dmaverify.prove.flow import same as home
 from dmaverify.prove.flow.contents import ANYTHING, ZERO, Filled, Numbering
-from dmaverify.prove.flow.same_program import equivalent_programs, side_of
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -26,23 +26,22 @@ if TYPE_CHECKING:
     from dmaverify.execute.left_behind import Origin, Place
     from dmaverify.plan.plan import Plan
     from dmaverify.prove.flow.touches import Memory
-    from dmaverify.prove.move.equiv import Equivalence
+    from dmaverify.prove.sameness import Sameness
 
 MOST_RUN = 1 << 18  # units that a program moves and that are run one by one
+MOST_HELD = 1 << 14  # of them, where a run is held against a proof of all iterations
 
 
-def same_entries(
-    one: tuple[str, Plan], other: tuple[str, Plan], *, rlimit: int, tiers: Sequence[str] = ()
-) -> Equivalence:
+def same_entries(one: tuple[str, Plan], other: tuple[str, Plan], *, rlimit: int, tiers: Sequence[str] = ()) -> Sameness:
     """Whether two plans, each with the text that names its one entry, do the same; of programs, in `tiers`. Raises
     InputError, Disagreement.
     """
     for text, plan in (one, other):
-        _has_one(text, plan)
+        has_one(text, plan)
     return same_plans(one[1], other[1], rlimit=rlimit, tiers=tiers)
 
 
-def same_plans(one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = ()) -> Equivalence:
+def same_plans(one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = ()) -> Sameness:
     """As `same_entries`, of plans that have one entry with numbers. Raises InputError, Disagreement."""
     told = all(t.transfer.carried_out or t.transfer.form for plan in (one, other) for t in plan.transfers)
     if any(plan.programs or plan.indirects for plan in (one, other)) or not told:
@@ -52,7 +51,7 @@ def same_plans(one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = ()
     return same_transfers(one, other, rlimit=rlimit)
 
 
-def _has_one(text: str, plan: Plan) -> None:
+def has_one(text: str, plan: Plan) -> None:
     """Raises InputError for what is not one program, transfer, gather or scatter."""
     if len(plan.names) == 1 and len(plan.programs) + len(plan.transfers) + len(plan.indirects) == 1:
         return
@@ -62,21 +61,24 @@ def _has_one(text: str, plan: Plan) -> None:
 
 
 def same_programs(
-    one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = (), by_steps: bool = True
-) -> Equivalence:
-    """Whether both leave the same in memory; `by_steps`: also where each step does the same by itself.
+    one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = (), by_events: bool = True
+) -> Sameness:
+    """Whether both leave the same in memory; `by_events`: also by what they do, event by event.
 
     Raises InputError, Disagreement.
     """
     sides = []
     for plan in (one, other):
         program = program_of_plan(plan)
-        sides.append(side_of(program, plan.axes, plan.targets[program.target]))
+        sides.append(home.side_of(program, plan.axes, plan.targets[program.target]))
     confirm = partial(_confirmed, (one, other))
-    return equivalent_programs(sides[0], sides[1], rlimit=rlimit, tiers=tiers, confirm=confirm, by_steps=by_steps)
+    found = home.same_programs(sides[0], sides[1], rlimit=rlimit, tiers=tiers, confirm=confirm, by_events=by_events)
+    if found.by == home.ONE_BY_ONE and _ran_alike((one, other), min(side.unit_bits for side in sides)):
+        return replace(found, by=f"{found.by}, and a run of both texts")
+    return found
 
 
-def same_transfers(one: Plan, other: Plan, *, rlimit: int) -> Equivalence:
+def same_transfers(one: Plan, other: Plan, *, rlimit: int) -> Sameness:
     """Whether two transfers copy the same units, or leave the same in memory where their order may decide that. Raises
     InputError, Disagreement.
     """
@@ -84,6 +86,8 @@ def same_transfers(one: Plan, other: Plan, *, rlimit: int) -> Equivalence:
     from dmaverify.prove.move.equal_plans import equivalent_plans
 
     items = [(plan, plan.transfers[0]) for plan in (one, other)]
+    if any(item.transfer.views is not None and item.transfer.views.loops for _, item in items):
+        return same_programs(one, other, rlimit=rlimit)
     sides = [(i.transfer, run_of(plan, i.name), plan.targets[i.transfer.target]) for plan, i in items]
     found = equivalent_plans(sides[0], sides[1], rlimit=rlimit)
     if found.status != "unknown":
@@ -114,16 +118,33 @@ def _confirmed(plans: tuple[Plan, Plan], number: int, world: Numbering, held: Ma
     ran = left_behind_run(plan, world.unit_bits) if few else None
     if ran is None:
         return False
-    proved = _units(world, held)
-    parted = {place for place, _ in proved.items() ^ ran.items()}
-    for place in sorted(parted):
-        said = [one.get(place, place) for one in (proved, ran)]
-        if said[0] != said[1]:
-            raise Disagreement(f"`{plan.names[0]}` leaves {said[0]} at {place}, a run {said[1]}")
+    place, *said = _parted(_units(world, held), ran)
+    if said:
+        raise Disagreement(f"`{plan.names[0]}` leaves {said[0]} at {place}, a run {said[1]}")
     return True
 
 
-def left_behind_run(plan: Plan, unit_bits: int) -> dict[Place, Origin] | None:
+def _ran_alike(plans: tuple[Plan, Plan], unit_bits: int) -> bool:
+    """Whether runs of both texts left the same; False where one is not run. Raises Disagreement."""
+    ran = [None if plan.templates else left_behind_run(plan, unit_bits, MOST_HELD) for plan in plans]
+    if ran[0] is None or ran[1] is None:
+        return False
+    place, *said = _parted(ran[0], ran[1])
+    if said:
+        raise Disagreement(f"they do the same, and runs leave {said[0]} and {said[1]} at {place}")
+    return True
+
+
+def _parted(one: Mapping[Place, Origin], other: Mapping[Place, Origin]) -> tuple[object, ...]:
+    """The first place that holds two origins, and both; only a name where there is none."""
+    for place in sorted({place for place, _ in one.items() ^ other.items()}):
+        said = [held.get(place, place) for held in (one, other)]
+        if said[0] != said[1]:
+            return place, *said
+    return ("nowhere",)
+
+
+def left_behind_run(plan: Plan, unit_bits: int, most: int = MOST_RUN) -> dict[Place, Origin] | None:
     """What a run of the plan's text leaves; None where it is not run."""
     from dmaverify.execute.left_behind import left_behind
     from dmaverify.execute.outcome import Beyond
@@ -131,7 +152,7 @@ def left_behind_run(plan: Plan, unit_bits: int) -> dict[Place, Origin] | None:
     from dmaverify.plan.execution import PlanExecution
 
     try:
-        work, machine = PlanExecution(plan.source.text, most=MOST_RUN).work(plan.names[0])
+        work, machine = PlanExecution(plan.source.text, most=most).work(plan.names[0])
         if isinstance(work, RunMove | RunRows):
             work = RunProgram(work.name, (RunStep(work.name, (work,), loops=work.loops),))
         return left_behind(work, machine, unit_bits) if isinstance(work, RunProgram) else None

@@ -15,8 +15,8 @@ from itertools import islice, product
 from dmaverify.errors import InputError, NoValue
 from dmaverify.jobs.same_programs import same_entries, same_plans
 from dmaverify.plan.plan import Plan, PlanTransfer
-from dmaverify.prove.move.equiv import WORDS, Equivalence
 from dmaverify.prove.options import Options
+from dmaverify.prove.sameness import WORDS, Sameness
 from dmaverify.prove.sizes.check import check_template, count_of, describe, sizes_text
 from dmaverify.prove.sizes.facts import Template
 from dmaverify.prove.sizes.one_move import why_two
@@ -32,7 +32,7 @@ TRIED = 4
 Side = tuple[str, Plan]  # with the text that names it
 
 
-def same_texts(one: Side, other: Side, *, rlimit: int, tiers: Sequence[str] = ()) -> Equivalence:
+def same_texts(one: Side, other: Side, *, rlimit: int, tiers: Sequence[str] = ()) -> Sameness:
     """Whether two plans, each with the text that names its one entry, do the same, at all sizes where they have
     symbols; of programs, in `tiers`. Raises InputError, Disagreement.
     """
@@ -44,7 +44,7 @@ def same_texts(one: Side, other: Side, *, rlimit: int, tiers: Sequence[str] = ()
     return compare(one, other, rlimit=rlimit, tiers=tiers)
 
 
-def same_at_all_sizes(one: Side, other: Side, *, rlimit: int, tiers: Sequence[str] = ()) -> Equivalence:
+def same_at_all_sizes(one: Side, other: Side, *, rlimit: int, tiers: Sequence[str] = ()) -> Sameness:
     """Whether both do the same at every size; of programs, in `tiers`. Raises InputError, Disagreement."""
     first, second = (_template(*side) for side in (one, other))
     if (first.symbols, first.assume, first.floors) != (second.symbols, second.assume, second.floors):
@@ -70,22 +70,22 @@ def same_at_all_sizes(one: Side, other: Side, *, rlimit: int, tiers: Sequence[st
     moves = first.kind == second.kind == "transfer"
     kind, claim = "plans" if moves else "programs", f"for all {describe(first)}"
     if every and tried:
-        return Equivalence("proved", claim, None, f"comparison at each of {len(tried)} sizes", kind,
+        return Sameness("proved", claim, None, f"comparison at each of {len(tried)} sizes", kind,
                            conditions=tuple(conditions))  # fmt: skip
     if not tried:
         raise InputError(f"no size is admitted: {describe(first)}", first.span, "widen the ranges")
     seen = f"at {len(tried)} sizes they do the same, and for all others nothing is known"
     why = why_two(first, second) if first.kind == second.kind else "a program and a transfer"
     if why:
-        return Equivalence("unknown", f"{seen}: {why}", None, "", kind)
+        return Sameness("unknown", f"{seen}: {why}", None, "", kind)
     verdicts = [check_template(template, Options(rlimit=rlimit)) for template in (first, second)]
     for word, verdict in zip(WORDS, verdicts, strict=True):
         if verdict.status is not Status.PROVED:
-            return Equivalence("unknown", f"{seen}: the {word} is not proved for all of them (`check`)", None, "", kind)
+            return Sameness("unknown", f"{seen}: the {word} is not proved for all of them (`check`)", None, "", kind)
     conditions |= dict.fromkeys(one for verdict in verdicts for one in verdict.conditions)
     each = "" if moves else " in each step"
     by = f"both proved for all sizes to be one move{each}, of elements that lie at one place each"
-    return Equivalence("proved", claim, None, by, kind, conditions=tuple(conditions))
+    return Sameness("proved", claim, None, by, kind, conditions=tuple(conditions))
 
 
 def _template(text: str, plan: Plan) -> Template:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from dmaverify.language.affine import Cond, Lin, World, both, compare
+from dmaverify.language.affine import ZERO, Cond, Lin, World, both, compare
 from dmaverify.program.instructions import (
     Branch,
     BufferToken,
@@ -118,6 +118,23 @@ def spread(events: Iterable[Event], into: Callable[[Event], Iterable[Event]]) ->
             yield replace(event, then=tuple(spread(event.then, into)), other=tuple(spread(event.other, into)))
         else:
             yield from into(event)
+
+
+def running(events: Sequence[Event]) -> Iterator[Event]:
+    """The events without loops that never run, and without branches and loops of nothing."""
+    for event in events:
+        if isinstance(event, KernelLoop):
+            body = tuple(running(event.body))
+            if body and event.trip != ZERO:
+                yield replace(event, body=body)
+        elif isinstance(event, Branch):
+            arms = [tuple(running(arm)) for arm in (event.then, event.other)]
+            if event.when.known is not None:
+                yield from arms[0 if event.when.known else 1]
+            elif arms[0] or arms[1]:
+                yield replace(event, then=arms[0], other=arms[1])
+        else:
+            yield event
 
 
 def symbols_of(events: Sequence[Event], world: World) -> set[str]:

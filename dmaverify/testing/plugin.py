@@ -23,8 +23,8 @@ import pytest
 if TYPE_CHECKING:
     from dmaverify.language.expr import Expr
     from dmaverify.plan.plan import Plan
-    from dmaverify.prove.move.equiv import Equivalence
     from dmaverify.prove.options import Options
+    from dmaverify.prove.sameness import Sameness
     from dmaverify.verdict import Verdict
 
 PATTERNS = ("*.dma.toml",)
@@ -72,7 +72,7 @@ def assert_plan(plan: str | Path, name: str | None = None, *, target: str | None
     return verdicts
 
 
-def assert_equivalent(first: str | Expr, second: str | Expr, axes: Mapping[str, int]) -> Equivalence:
+def assert_equivalent(first: str | Expr, second: str | Expr, axes: Mapping[str, int]) -> Sameness:
     """Two mappings, as text or trees, mean the same at every position.
 
     `axes` are sizes in elements. Returns the answer. Raises PlanFailed with the smallest difference, and also where the
@@ -93,9 +93,10 @@ def assert_equivalent(first: str | Expr, second: str | Expr, axes: Mapping[str, 
 
 def assert_same(
     first: str | Path, second: str | Path, *, tiers: Sequence[str] = (), target: str | None = None
-) -> Equivalence:
-    """Two transfers copy the same units, or two programs leave the same in memory (in `tiers` alone, where some are
-    named): each a `path::name`, or the text of a plan with one entry.
+) -> Sameness:
+    """Two transfers copy the same units, two programs leave the same in memory (in `tiers` alone, where some are
+    named), or two kernels do the same (with `tiers`: leave the same), or a plan and a kernel: each a `path::name`, or
+    the text of a plan with one entry.
 
     Returns the answer. Raises PlanFailed with the first place where it is not so, and also where there is no answer.
 
@@ -105,18 +106,20 @@ def assert_same(
     """
     __tracebackhide__ = True
     from dmaverify.errors import InputError
-    from dmaverify.jobs.same_sizes import same_texts
+    from dmaverify.jobs.same_named import same_named
     from dmaverify.language.files import is_text
     from dmaverify.prove.smt import RLIMIT
     from dmaverify.report.text import render_error
 
-    sides = [("<plan>" if is_text(str(text)) else str(text), _read(text, None, target)) for text in (first, second)]
+    names = ["<plan>" if is_text(str(text)) else str(text) for text in (first, second)]
     try:
-        answer = same_texts(sides[0], sides[1], rlimit=RLIMIT, tiers=tiers)
+        answer, said = same_named(
+            names, lambda at: _read((first, second)[at], None, target), rlimit=RLIMIT, tiers=tiers
+        )
     except InputError as error:
         raise PlanFailed(render_error(error)) from None
     if answer.status != "proved":
-        raise PlanFailed(answer.text(sides[0][0], sides[1][0]))
+        raise PlanFailed(said)
     return answer
 
 

@@ -44,7 +44,7 @@ from dmaverify.api import check
 from dmaverify.api import load as plan_of
 from dmaverify.errors import Source
 from dmaverify.execute.outcome import Beyond
-from dmaverify.jobs.kernels import same_functions
+from dmaverify.jobs.same_kernels import same_functions
 from dmaverify.machines.pto import contested
 from dmaverify.machines.pto.check import STANDARD, check_function, check_text
 from dmaverify.machines.pto.execute import KernelMachine, run_kernel
@@ -230,7 +230,7 @@ class Equality:
 
     @property
     def right(self) -> bool:
-        return self.other == "same" and not (self.changed and self.mutant == "same")
+        return self.other == "proved" and not (self.changed and self.mutant == "proved")
 
 
 def equality(kernel: DrawnKernel, mutant: DrawnKernel) -> Equality:

@@ -13,11 +13,13 @@ from lab.kernels import kernel_of, mutant_of
 
 from dmaverify.api import check
 from dmaverify.errors import InputError, Source
-from dmaverify.jobs.kernels import same_functions, same_kernels
+from dmaverify.jobs.kernels import same_kernels
+from dmaverify.jobs.same_kernels import same_functions
 from dmaverify.machines.pto.check import check_file
 from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.machines.pto.surfaces import in_surface
-from dmaverify.prove.flow.same_kernel import Sameness
+from dmaverify.prove.flow.same_events import compare_events
+from dmaverify.prove.sameness import Sameness
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples" / "pto").glob("*.mlir"))
 NUMBERS = (0, 1, 2, 3, 4, 6, 7, 16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048)
@@ -155,7 +157,7 @@ def test_the_same_in_another_form_is_equal(name: str) -> None:
     one, other = (NEEDS + text for text in SAME[name])
     for a, b in ((one, other), (other, one)):
         found = compare(a, b)
-        assert found.status == "same", found
+        assert found.status == "proved", found
 
 
 DIFFERENT = {
@@ -186,18 +188,18 @@ DIFFERENT = {
 def test_what_moves_other_bytes_is_different_and_says_which_byte(name: str) -> None:
     one, other = (NEEDS + text for text in DIFFERENT[name])
     found = compare(one, other)
-    assert found.status == "different", found
+    assert found.status == "refuted", found
     assert "byte " in found.why
     assert len(found.places) == 2
-    assert bool(found.values) == ("%n" in DIFFERENT[name][0] + DIFFERENT[name][1])
+    assert bool(found.witness) == ("%n" in DIFFERENT[name][0] + DIFFERENT[name][1])
 
 
 def test_values_at_which_kernels_part_are_small_and_within_their_range() -> None:
     one, other = DIFFERENT["a limit that only large values meet"]
     found = compare(one, other)
-    assert dict(found.values)["arg2"] > 64
-    assert compare(one, other, "// dmaverify: assume %n in 1..64\n").status == "same"
-    assert compare(one, other, "// dmaverify: assume %n in 1..65\n").status == "different"
+    assert (found.witness or {})["arg2"] > 64
+    assert compare(one, other, "// dmaverify: assume %n in 1..64\n").status == "proved"
+    assert compare(one, other, "// dmaverify: assume %n in 1..65\n").status == "refuted"
 
 
 def test_ranges_without_a_common_value_prove_nothing() -> None:
@@ -208,9 +210,9 @@ def test_ranges_without_a_common_value_prove_nothing() -> None:
 
 def test_rows_that_collide_are_only_equal_in_their_own_order() -> None:
     collide = load("%c32", "%c4, %c128, %c32", "%n, %c512, %c32")
-    assert compare(collide, collide).status == "same"
+    assert compare(collide, collide).status == "proved"
     turned = load("%c32", "%n, %c512, %c32", "%c4, %c128, %c32")
-    assert compare(collide, turned).status != "same"
+    assert compare(collide, turned).status != "proved"
 
 
 def test_a_value_that_nothing_defines_is_never_taken_for_another() -> None:
@@ -232,10 +234,10 @@ def test_names_that_a_fragment_leaves_open_mean_the_same_in_another() -> None:
     text = "pto.mte_gm_ub %gm, %ub, %c0_i64, %c64_i64 nburst(%n, %c64_i64, %c64_i64)\n"
     text += f"  : {GU}, i64, i64, i64, i64, i64\n"
     (one,), (other,) = (named_in(Source("f.mlir", t)) for t in (text, text.replace("%n", "%m")))
-    assert same_functions(one, one).status == "same"
-    assert same_functions(one, other).status == "different"
+    assert same_functions(one, one).status == "proved"
+    assert same_functions(one, other).status == "refuted"
     for surface in ("inline", "registers"):
-        assert same_functions(one, back(one, surface)[1]).status == "same"
+        assert same_functions(one, back(one, surface)[1]).status == "proved"
 
 
 def test_what_cannot_be_resolved_is_unknown_at_its_line() -> None:
@@ -246,7 +248,7 @@ def test_what_cannot_be_resolved_is_unknown_at_its_line() -> None:
 
 def test_vector_accesses_and_operations_are_compared() -> None:
     one = VECTOR.format("%x0", "pto.vabs")
-    assert compare(one, one).status == "same"
+    assert compare(one, one).status == "proved"
     assert (
         compare(one, VECTOR.format("%x4", "pto.vabs")).status == "unknown"
     )  # it reads another place: no byte shows it
@@ -255,11 +257,11 @@ def test_vector_accesses_and_operations_are_compared() -> None:
     assert "pto.vabs and pto.vexp are not the same work" in other.why
     two = "    %v = pto.vlds %u[%x0] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>\n" * 2
     two = "  pto.vecscope {{\n" + two.replace("%v", "%y", 1) + "    %w = pto.vsub {0}, %v : !pto.vreg<64xf32>\n  }}\n"
-    assert compare(two.format("%y"), two.format("%y").replace("%y", "%other")).status == "same"
+    assert compare(two.format("%y"), two.format("%y").replace("%y", "%other")).status == "proved"
     assert compare(two.format("%y"), two.format("%v")).status == "unknown"
     scaled = one.replace("pto.vabs %v", "pto.vmuls %v, %f")
     both = [f"  %f = arith.constant {number} : f32\n{scaled}" for number in ("2.0", "3.0")]
-    assert compare(both[0], both[0]).status == "same"
+    assert compare(both[0], both[0]).status == "proved"
     assert compare(both[0], both[1]).status == "unknown"
 
 
@@ -274,7 +276,7 @@ def test_work_in_another_order_is_no_difference_and_a_byte_that_one_alone_writes
     twice = [one.replace(stores[0], "".join(lines)) for lines in (stores, stores[::-1])]
     assert compare(*twice).status == "unknown"
     found = compare(one, one.replace("%w, %u[%x0]", "%w, %u[%x4]"))
-    assert found.status == "different"
+    assert found.status == "refuted"
     assert "byte 0 of ub is written in the first, never in the second" in found.why
 
 
@@ -282,7 +284,7 @@ ALL_LANES = '%a = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>\n'
 CHOSEN = '    %m = pto.vcmp %v, %v, %a, "lt" : {0}, {0}, {1} -> {1}'.format("!pto.vreg<64xf32>", "!pto.mask<b32>")
 
 
-@pytest.mark.parametrize(("mask", "status"), [(ALL_LANES, "different"), (ALL_LANES + CHOSEN, "unknown")])
+@pytest.mark.parametrize(("mask", "status"), [(ALL_LANES, "refuted"), (ALL_LANES + CHOSEN, "unknown")])
 def test_a_byte_that_one_kernel_only_may_write_is_no_difference(mask: str, status: str) -> None:
     one = VECTOR.format("%x0", "pto.vabs")
     line = "    pto.vsts %w, %u[%x{0}], {1} : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, !pto.mask<b32>\n"
@@ -301,13 +303,22 @@ def test_work_that_only_one_kernel_does_is_told() -> None:
 def test_flags_are_compared_in_their_order() -> None:
     flags = [f'  pto.{a}_flag["PIPE_MTE2", "PIPE_V", "EVENT_ID{i}"]\n' for a in ("set", "wait") for i in (0, 1)]
     one, body = "".join(flags), load("%c32", "%n, %c64, %c64")
-    assert compare(body + one, body + one).status == "same"
+    assert compare(body + one, body + one).status == "proved"
     for other in (flags[1] + flags[0] + "".join(flags[2:]), one.replace("PIPE_V", "PIPE_MTE3"), "".join(flags[:3])):
-        assert compare(body + one, body + other).status == "different"
-    assert compare(body + one, one + body).status == "different"
+        assert compare(body + one, body + other).status == "refuted"
+    assert compare(body + one, one + body).status == "refuted"
 
 
 # ---------------------------------------------------------------- both surfaces
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("pto.wait_flag_dev 3", "pto.wait_flag_dev 5"), ("pto.sync.set <PIPE_MTE3>, 4", "pto.sync.set <PIPE_MTE3>, 5")],
+)
+def test_flags_of_another_core_are_compared_by_their_numbers(one: str, other: str) -> None:
+    assert compare(f"  {one}\n", f"  {one}\n").status == "proved"
+    assert compare(f"  {one}\n", f"  {other}\n").status == "refuted"
 
 
 def back(one: NamedFunction, surface: str) -> tuple[str, NamedFunction]:
@@ -324,7 +335,7 @@ def test_every_example_is_the_same_in_both_surfaces(path: Path, surface: str) ->
         text, _ = back(one, surface)
         (other,) = [n for n in named_in(Source("other.mlir", text)) if n.name == one.name]
         found = same_functions(one, other)
-        assert found.status == "same", found
+        assert found.status == "proved", found
         assert text.count("//") >= source.text.count("//")
 
 
@@ -335,9 +346,9 @@ def test_symbolic_operands_are_written_in_both_surfaces(name: str, surface: str)
         one = named(NEEDS + body)
         text, other = back(one, surface)
         assert ("mte_" in text) == (surface == "inline")
-        assert same_functions(one, other).status == "same"
+        assert same_functions(one, other).status == "proved"
         _, again = back(other, "inline" if surface == "registers" else "registers")
-        assert same_functions(one, again).status == "same"
+        assert same_functions(one, again).status == "proved"
 
 
 def test_loops_beyond_the_registers_become_loops_of_software() -> None:
@@ -346,7 +357,7 @@ def test_loops_beyond_the_registers_become_loops_of_software() -> None:
     text, other = back(one, "registers")
     assert text.count("scf.for") == 2
     assert "arith.muli" in text
-    assert same_functions(one, other).status == "same"
+    assert same_functions(one, other).status == "proved"
 
 
 def test_registers_that_were_set_elsewhere_are_written_where_they_can_be_named() -> None:
@@ -360,7 +371,7 @@ def test_registers_that_were_set_elsewhere_are_written_where_they_can_be_named()
     text, other = back(one, "inline")
     assert "// two of them" in text
     assert "arith.addi %n, %dv_1 : i64" in text
-    assert same_functions(one, other).status == "same"
+    assert same_functions(one, other).status == "proved"
 
 
 def test_comments_between_operands_are_kept() -> None:
@@ -368,7 +379,7 @@ def test_comments_between_operands_are_kept() -> None:
     for surface in ("inline", "registers"):
         text, other = back(named(body), surface)
         assert "// the rows\n" in text
-        assert same_functions(named(body), other).status == "same"
+        assert same_functions(named(body), other).status == "proved"
 
 
 def test_several_functions_of_a_file_are_written_and_compared(tmp_path: Path) -> None:
@@ -377,7 +388,7 @@ def test_several_functions_of_a_file_are_written_and_compared(tmp_path: Path) ->
     first.write_text("".join(texts), encoding="utf-8")
     second.write_text("".join(reversed(texts)), encoding="utf-8")
     found, said = same_kernels(str(first), str(second))
-    assert (found.status, found.copies) == ("same", 2)
+    assert (found.status, found.copies) == ("proved", 2)
     assert said.count("EQUAL") == 2
     second.write_text(texts[0], encoding="utf-8")
     with pytest.raises(InputError, match="names 2 functions"):
@@ -399,9 +410,9 @@ def test_functions_of_one_name_in_two_modules_are_each_compared_with_its_own(
     bodies[which] = other
     (tmp_path / "b.mlir").write_text(modules(*(named(body).source.text for body in bodies)), encoding="utf-8")
     files = [str(tmp_path / name) for name in ("a.mlir", "b.mlir")]
-    assert same_kernels(files[0], files[0])[0].status == "same"
-    assert same_kernels(*files)[0].status == ("unknown" if "vneg" in other else "different")
-    assert (same_kernels(*(f"{file}::k-2" for file in files))[0].status == "same") is (which == 0)
+    assert same_kernels(files[0], files[0])[0].status == "proved"
+    assert same_kernels(*files)[0].status == ("unknown" if "vneg" in other else "refuted")
+    assert (same_kernels(*(f"{file}::k-2" for file in files))[0].status == "proved") is (which == 0)
 
 
 def test_a_name_that_two_modules_have_means_both_functions_and_each_verdict_has_its_own(tmp_path: Path) -> None:
@@ -451,7 +462,7 @@ def test_constants_that_become_arguments_leave_both_surfaces_equal() -> None:
                 text = re.sub(rf"^  %{name} = .*\n", "", text, flags=re.MULTILINE)
                 text = text.replace("@kernel(", f"@kernel(%{name}: i64, ")
         (one,) = named_in(Source("k.mlir", text))
-        assert same_functions(one, back(one, "registers" if kernel.inline else "inline")[1]).status == "same"
+        assert same_functions(one, back(one, "registers" if kernel.inline else "inline")[1]).status == "proved"
 
 
 def test_no_mutant_with_other_bytes_is_equal_and_every_other_surface_is() -> None:
@@ -469,7 +480,7 @@ ROW = """  %v{0} = pto.load_scalar %t[{1}] : !pto.ptr<i64, ub> -> i64
 """
 
 
-@pytest.mark.parametrize(("used", "never"), [(1, "different"), (0, "same")])
+@pytest.mark.parametrize(("used", "never"), [(1, "refuted"), (0, "proved")])
 def test_what_each_iteration_reads_is_a_value_of_its_own(used: int, never: str) -> None:
     rows = [
         ROW.format(n, f"%x{n}", number) + load("%c64", "%c1, %c0, %c0", source=f"%p{n}")
@@ -477,9 +488,37 @@ def test_what_each_iteration_reads_is_a_value_of_its_own(used: int, never: str) 
     ]
     body = ROW.format("", "%i", "") + load("%c64", "%c1, %c0, %c0", source="%p")
     once = "  scf.for %i = %x0 to %x2 step %x1 {\n" + body + "  }\n"
-    assert compare(TABLE + once, TABLE + once).status == "same"
+    assert compare(TABLE + once, TABLE + once).status == "proved"
     assert compare(TABLE + once, TABLE + "".join(rows)).status != never
-    assert compare(TABLE + "".join(rows), TABLE + "".join(rows)).status == "same"
+    assert compare(TABLE + "".join(rows), TABLE + "".join(rows)).status == "proved"
+
+
+BAR = "  pto.barrier #pto.pipe<PIPE_ALL>\n"
+PAIR = """  scf.for %i = %x0 to %x2 step %x1 {{
+    %two = arith.muli %i, %x2 : index
+    %one = arith.addi %two, %x1 : index
+{}{}  }}
+"""
+
+
+@pytest.mark.parametrize(("step", "status"), [("%c128", "proved"), ("%c64", "refuted")])
+def test_iterations_are_held_against_one_that_does_as_much(step: str, status: str) -> None:
+    copy = load("%c64", "%n, %c2048, %c1024", source="%p", dest="%q")
+    more = "".join(
+        f"  %{to} = pto.addptr %{of}, %c64 : !pto.ptr<f32, {space}> -> !pto.ptr<f32, {space}>\n"
+        for to, of, space in (("r", "p", "gm"), ("s", "q", "ub"))
+    )
+    once = looped(copy + BAR, "%x4")
+    both = looped(copy + BAR + more + copy.replace("%p", "%r").replace("%q", "%s") + BAR, "%x2", step)
+    assert compare(once, both).status == compare(both, once).status == status
+
+
+def test_iterations_that_read_values_of_their_own_are_not_taken_together() -> None:
+    copy = load("%c64", "%c1, %c0, %c0", source="%p{}")
+    once = "  scf.for %i = %x0 to %x4 step %x1 {\n" + ROW.format("", "%i", "") + copy.format("") + "  }\n"
+    rows = [ROW.format(n, at, 0) + copy.format(n) for n, at in ((0, "%two"), (1, "%one"))]
+    one, other = (named(TABLE + body).kernel(canonical=True) for body in (once, PAIR.format(*rows)))
+    assert compare_events(one.events, one.world, other.events, other.world).status == "unknown"
 
 
 def test_a_value_of_a_loop_is_no_constant_of_its_name_in_another_branch() -> None:
@@ -500,7 +539,7 @@ def test_a_value_of_a_loop_is_no_constant_of_its_name_in_another_branch() -> Non
     text = "  %none = arith.constant 0 : i32\n  %up = arith.constant 1 : i32\n" + padded
     args = ARGS.replace("%m: i64", "%f: i1")
     found = same_functions(named(text.replace("ROUNDS", "%x4"), args), named(text.replace("ROUNDS", "%x0"), args))
-    assert found.status != "same"
+    assert found.status != "proved"
 
 
 def test_a_value_to_pad_with_may_be_computed_from_constants_in_both_surfaces() -> None:
@@ -512,7 +551,7 @@ def test_a_value_to_pad_with_may_be_computed_from_constants_in_both_surfaces() -
   pto.copy_gm_to_ubuf %a, %u, %c0, %c1, %c48, %c0, %c4, %on, %c0, %c48, %c64
     : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64, i1, i64, i64, i64
 """
-    for number, status in ((2, "same"), (3, "different")):
+    for number, status in ((2, "proved"), (3, "refuted")):
         assert compare(three.format(number) + inline, three.format(2) + registers).status == status
 
 
@@ -524,7 +563,7 @@ def test_what_a_kernel_supposes_is_a_condition_of_being_equal(tmp_path: Path) ->
     supposed = ("MOV_PAD_VAL is 0 until it is set",)
     for one, other, conditions in ((zero, zero, ()), (zero, "", supposed), ("", zero, supposed)):
         found = compare(one + padded, other + padded)
-        assert (found.status, found.conditions) == ("same", conditions)
+        assert (found.status, found.conditions) == ("proved", conditions)
         for name, body in (("a", one), ("b", other)):
             (tmp_path / f"{name}.mlir").write_text(f"func.func @k({ARGS}) {{\n{HEAD}{body}{padded}  return\n}}\n")
         _, said = same_kernels(str(tmp_path / "a.mlir"), str(tmp_path / "b.mlir"))
@@ -546,7 +585,7 @@ def test_bytes_that_a_later_copy_writes_are_said_to_be_missing_only_up_to_what_o
     flags = '  pto.{}_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]\n'
     between = flags.format("set") + flags.format("wait")
     found = compare(place + copy + later, place + copy + between + later)
-    assert found.status == "different"
+    assert found.status == "refuted"
     lines = HEAD.count("\n") + 5  # of the copy, two each; the flag is behind them
     assert found.why.startswith(f"up to line {lines} of the second byte 256 of ub gets"), found.why
     whole = compare(place + copy + later, place + copy)

@@ -9,7 +9,7 @@ import pytest
 from lab.draws import rest
 
 from dmaverify.errors import Source
-from dmaverify.jobs.kernels import same_functions
+from dmaverify.jobs.same_kernels import same_functions
 from dmaverify.language.affine import Lin, World
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
@@ -307,7 +307,7 @@ def test_a_whole_kernel_in_the_other_surface_is_proved_and_equal(path: Path) -> 
     (function,) = named_in(Source(path.name, text))
     other = in_surface([function], "inline" if "copy_gm_to_ubuf" in text else "registers")
     (second,) = named_in(Source("other.mlir", other))
-    assert same_functions(function, second).status == "same"
+    assert same_functions(function, second).status == "proved"
     said = "".join(re.findall(r"// dmaverify: (?:gm|assume) .*\n", text))
     (verdict,) = check_text(Source("other.mlir", said + other))
     proved(verdict)
@@ -324,9 +324,9 @@ def same(one: str, other: str) -> str:
 
 def test_rows_by_numbers_from_one_table_are_the_same_rows() -> None:
     one = IDS + "  scf.for %i = %c0 to %n step %c1 {\n" + TABLE.format("%i") + COPY + "  }\n"
-    assert same(one, one.replace("%id", "%named").replace("%nameds", "%ids")) == "same"
-    assert same(one, one.replace("%ids[%i]", "%ids[%c1]")) != "same"
-    assert same(one, one.replace("%row, %c256", "%row, %c2")) == "different"
+    assert same(one, one.replace("%id", "%named").replace("%nameds", "%ids")) == "proved"
+    assert same(one, one.replace("%ids[%i]", "%ids[%c1]")) != "proved"
+    assert same(one, one.replace("%row, %c256", "%row, %c2")) == "refuted"
 
 
 def test_values_of_two_iterations_are_not_taken_for_one() -> None:
@@ -337,7 +337,7 @@ def test_values_of_two_iterations_are_not_taken_for_one() -> None:
     for name in ("%id ", "%row", "%at", "%s", "%d", "%t"):
         second = re.sub(re.escape(name.strip()) + r"\b", name.strip() + "_2", second)
     wrong = second.replace("arith.muli %row_2", "arith.muli %row")
-    assert same(loop, IDS + first + wrong) != "same"
+    assert same(loop, IDS + first + wrong) != "proved"
 
 
 # ---------------------------------------------------------------- the executor

@@ -6,7 +6,7 @@ import pytest
 
 from dmaverify.errors import Source
 from dmaverify.execute.outcome import Beyond
-from dmaverify.jobs.kernels_left import same_left
+from dmaverify.jobs.same_kernels import same_left
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import NamedFunction, named_in
@@ -299,8 +299,8 @@ def test_what_was_there_is_part_of_what_is_left() -> None:
         (one,) = named_in(source(added(made("t", WHOLE, ROWS, COLS) + made("u", WHOLE) + filled)))
         return one
 
-    assert same_left(left("%f"), left("%f")).status == "same"
-    assert same_left(left("%f"), left("%g")).status != "same"
+    assert same_left(left("%f"), left("%f")).status == "proved"
+    assert same_left(left("%f"), left("%g")).status != "proved"
 
 
 def test_a_transpose_writes_what_is_not_valid_of_its_result() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dmaverify.errors import Source
-from dmaverify.jobs.kernels import same_functions
+from dmaverify.jobs.same_kernels import same_functions
 from dmaverify.machines.pto.named import NamedFunction, named_in
 
 REG = "!pto.vreg<64xf32>"
@@ -66,11 +66,11 @@ def kernel(text: str) -> NamedFunction:
 
 
 def test_a_kernel_does_the_work_of_itself_under_other_names() -> None:
-    assert same_functions(kernel(KERNEL), kernel(KERNEL)).status == "same"
+    assert same_functions(kernel(KERNEL), kernel(KERNEL)).status == "proved"
     other = KERNEL
     for old, new in (("%d", "%delta"), ("%f,", "%first,"), ("%f =", "%first ="), ("%y", "%chosen"), ("%r:", "%rr:")):
         other = other.replace(old, new)
-    assert same_functions(kernel(KERNEL), kernel(other.replace("%r#", "%rr#"))).status == "same"
+    assert same_functions(kernel(KERNEL), kernel(other.replace("%r#", "%rr#"))).status == "proved"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_kernel_does_the_work_of_itself_under_other_names() -> None:
 )
 def test_other_work_between_the_same_copies_is_not_equal(old: str, new: str) -> None:
     assert KERNEL.count(old) == 1
-    assert same_functions(kernel(KERNEL), kernel(KERNEL.replace(old, new))).status != "same"
+    assert same_functions(kernel(KERNEL), kernel(KERNEL.replace(old, new))).status != "proved"
 
 
 @pytest.mark.parametrize("rounds", [2, 3])
@@ -108,7 +108,7 @@ def test_loops_and_branches_without_work_are_compared_by_what_they_move(rounds: 
     head += "%a = pto.castptr %z : i64 -> !pto.ptr<f32, ub>\n"
     one = head + f"scf.for %i = %c0 to %n step %c1 {{\n{copy}}}\nreturn\n}}\n"
     other = head + copy * 2 + "return\n}\n"
-    assert (same_functions(kernel(one), kernel(other)).status == "same") is (rounds == 2)
+    assert (same_functions(kernel(one), kernel(other)).status == "proved") is (rounds == 2)
 
 
 CUBE_PART = """  pto.section.cube {
@@ -147,5 +147,5 @@ def test_what_runs_on_the_cube_core_and_what_sets_a_register_is_compared(old: st
         return one
 
     assert old in CUBE_PART
-    assert same_functions(named(CUBE_PART), named(CUBE_PART)).status == "same"
+    assert same_functions(named(CUBE_PART), named(CUBE_PART)).status == "proved"
     assert same_functions(named(CUBE_PART), named(CUBE_PART.replace(old, new))).status == "unknown"

@@ -11,7 +11,7 @@ from dmaverify.cli.app import invoke
 from dmaverify.errors import InputError
 from dmaverify.jobs import same_sizes
 from dmaverify.jobs.load import load
-from dmaverify.prove.move.equiv import Equivalence
+from dmaverify.prove.sameness import Sameness
 from dmaverify.testing.plugin import PlanFailed, assert_same
 
 HEAD = """schema = 1
@@ -40,7 +40,7 @@ def commands(write: str = "[A=A:C, B=B:A*C, C=C:1]", packet: str = "8") -> str:
     return f'read = "[A=A:B*C, B=B:C, C=C:1]:{packet} HBM/D@0"\nwrite = "{write}:{packet} HBM/D@{OUT}"'
 
 
-def same(one: str, other: str, head: str = HEAD, tiers: Sequence[str] = ()) -> Equivalence:
+def same(one: str, other: str, head: str = HEAD, tiers: Sequence[str] = ()) -> Sameness:
     name = "p" if "program.p" in one else "x"
     sides = [("plan", load(head + text, name, symbols=True)) for text in (one, other)]
     return same_sizes.same_at_all_sizes(sides[0], sides[1], rlimit=2_000_000, tiers=tiers)

@@ -11,7 +11,9 @@ import pytest
 from lab.plan_text import HALF_WRITTEN
 
 import dmaverify
+from dmaverify.api import load
 from dmaverify.jobs import retold
+from dmaverify.jobs.plan_copies import emitted_copies
 from dmaverify.language.parse import parse
 from dmaverify.prove.options import Options
 from dmaverify.testing.plugin import Asserts, PlanFailed, assert_equivalent, assert_plan, assert_same
@@ -228,6 +230,22 @@ def test_assert_same_takes_names_and_texts_and_fails_with_the_first_place() -> N
     text = Path(file).read_text().split("[program.whole]")[0].split("[transfer.out]")[0]
     assert assert_same(text, f"{file}::in").status == "proved"
     assert Asserts.assert_same is assert_same
+
+
+def test_assert_same_takes_kernels_and_a_plan_with_a_kernel(tmp_path: Path) -> None:
+    folder = Path(__file__).resolve().parents[2] / "examples" / "pto"
+    kernels = [f"{folder}/blocks.{form}.mlir" for form in ("registers", "inline")]
+    assert assert_same(*kernels).status == "proved"
+    with pytest.raises(PlanFailed, match=r"^DIFFERENT"):
+        assert_same(f"{folder}/ping-pong.mlir", f"{folder}/one-buffer.mlir")
+    file = tmp_path / "bring.mlir"
+    file.write_text(emitted_copies(load(f"{folder}/tiles.toml::bring"), "bring", "inline"))
+    assert assert_same(f"{folder}/tiles.toml::bring", file).status == "proved"
+    with pytest.raises(PlanFailed, match=r"UNKNOWN|REFUTED"):
+        assert_same(f"{folder}/tiles.toml::halo", file)
+    for other, said in (("tiles.toml", "names no single one"), ("../sizes/pto.toml::copy", "has symbols")):
+        with pytest.raises(PlanFailed, match=said):
+            assert_same(file, f"{folder}/{other}")
 
 
 def test_assert_equivalent_fails_on_what_has_no_meaning_and_no_answer() -> None:

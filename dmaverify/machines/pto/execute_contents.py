@@ -55,6 +55,12 @@ class _HeldRegisters(RegisterBytes):
                 self.holds[new] = held
 
 
+def passed_over(function: ops.KernelFunction) -> str:
+    """An operation of which nobody knows what it does; empty where there is none."""
+    known = {said[0] for _, said in function.texts.values()}
+    return next((name for name, _ in function.passed if not _PURE.fullmatch(name) and name not in known), "")
+
+
 class _NumberedRun(KernelMachine):
     """A run whose memories hold numbers for bytes: those of tensors by their order."""
 
@@ -95,11 +101,12 @@ class ContentRun(_NumberedRun):
     """A run that follows contents; `terms` are shared with the runs that it is held against."""
 
     def follow(
-        self, terms: Terms, tensors: Sequence[str], any_value: Collection[str] = ()
+        self, terms: Terms, tensors: Sequence[str], any_value: Collection[str] = (), most: int | None = None
     ) -> tuple[KernelRun, dict[str, np.ndarray]]:
-        """Runs; what the tensors hold then, in the order in which they are named. An argument of `any_value` is a term
-        as other contents are, and no number. Raises Beyond.
+        """Runs `most` statements (None: as many as any run does); what the tensors hold then, in the order in which
+        they are named. An argument of `any_value` is a term as other contents are, and no number. Raises Beyond.
         """
+        self.most_followed = most
         for name in any_value:
             del self.values[f"%{name}"]
         self.terms = terms
@@ -107,12 +114,10 @@ class ContentRun(_NumberedRun):
         self.holds = held.holds
         places = [place_of(name) for name in tensors]
         self._begin(places)
-        texts = self.function.texts
-        known = {said[0] for _, said in texts.values()}
-        for name, _ in self.function.passed:
-            if not _PURE.fullmatch(name) and name not in known:
-                raise Beyond(f"what {name} does")
-        self.texts = {number: said for number, (_, said) in texts.items()}
+        self.begun = {place: memory.held.copy() for place, memory in self.run.memory.items()}
+        if name := passed_over(self.function):
+            raise Beyond(f"what {name} does")
+        self.texts = {number: said for number, (_, said) in self.function.texts.items()}
         run = self.go()
         terms.followed += len(self.events)
         return run, {name: run.memory[place].held for name, place in zip(tensors, places, strict=True)}
@@ -136,6 +141,11 @@ class ContentRun(_NumberedRun):
             into.held[where] = self.terms.added(atomic, into.held[where], new)
 
     # ------------------------------------------------------------ statements
+
+    def _block(self, body: Sequence[ops.Stmt]) -> Sequence[ops.Operand]:
+        if self.most_followed is not None and self.followed > self.most_followed:
+            raise Beyond(f"more than {self.most_followed:,} statements")
+        return super()._block(body)
 
     def _statement(self, stmt: ops.Stmt) -> None:
         if isinstance(stmt, (ops.CrossCore, HandedTile, TileElement)) or (isinstance(stmt, AllocTile) and stmt.given):

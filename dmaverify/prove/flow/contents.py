@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.distinct import distinct
 from dmaverify.program.command import counters_at
-from dmaverify.program.indirect import Indirect
 from dmaverify.program.schedule import Order, Program, Step
 from dmaverify.program.turns import Turn
 from dmaverify.prove.flow.alone_copies import NoCopies
@@ -260,7 +259,7 @@ class _Run:
             onto = None if one.read is None else one.read[one.read != one.write]
             if onto is not None and one.source == one.dest and np.isin(onto, one.write).any():
                 raise NoCopies(f"`{self._name(step)}` reads what it writes")
-            for other in pieces[:number]:
+            for other in (before for before in pieces[:number] if before.round == one.round):
                 apart = one.lane != other.lane
                 if apart and one.dest == other.dest and np.isin(one.write, other.write).any():
                     raise NoCopies(f"two engines of `{self._name(step)}` write one unit")
@@ -280,8 +279,8 @@ class _Run:
         touches, move = self.side.works[step].touches, self.side.program.steps[step].indirect
         lane = self.side.works[step].lanes[0]
         counters = counters_at([one.count for one in touches[0].turns], turn) if touches else ()
-        kinds = kinds_of(self.side.program.steps[step])
-        told: list[object] = [self.given.get(lane, 0), lane, kinds] if move is None else [_function(move)]
+        told: list[object] = [made_by(self.side.program.steps[step], lane)]
+        told += [self.given.get(lane, 0)] if move is None else []
         for touch in touches:
             at = _walked(touch, self.world, counters)
             if touch.writes:
@@ -337,13 +336,13 @@ class _Run:
         return self.side.program.steps[step].name
 
 
-def kinds_of(step: Step) -> object:
-    """What its accesses are besides what they touch: how many packets of which size each slice is given, too."""
-    return tuple((a.engine, a.dtype, a.stream.time.size, a.stream.packet.size) for a in step.accesses)
-
-
-def _function(move: Indirect) -> object:
-    """All that decides what rows of unknown numbers make of what they touch."""
+def made_by(step: Step, lane: str) -> object:
+    """All that decides what a step makes of what it touches: the accesses of a context, with how many packets of which
+    size each slice is given; rows of unknown numbers.
+    """
+    move = step.indirect
+    if move is None:
+        return lane, tuple((a.engine, a.dtype, a.stream.time.size, a.stream.packet.size) for a in step.accesses)
     numbers = (move.index.tensor, move.index.dtype, move.index.scaled, move.index.entries)
     sides = (move.source, move.dest, move.dtype, move.axis, move.key_axes, move.keyed, move.rows)
     return move.kind, move.target, sides, numbers, move.stream, move.given, move.listed

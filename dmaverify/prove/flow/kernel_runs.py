@@ -2,7 +2,7 @@
 
 Knows: events with numbers put in, in order of issue; bytes that copies between two synchronisations change together.
 Does not know: proofs for all values, machines, text syntax.
-Law: `different` names a byte at which two runs with these values part, or what synchronises otherwise; `same` that both
+Law: `refuted` names a byte at which two runs with these values part, or what synchronises otherwise; `proved` that both
 were run to their end and every group of copies changed the same bytes in whatever order; all else is `unknown`.
 """
 
@@ -12,7 +12,6 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from dmaverify.errors import Span
 from dmaverify.language.affine import Lin, World
 from dmaverify.program.instructions import Branch, Copy, Event, KernelLoop, Use
 from dmaverify.program.rewrite import put_in
@@ -26,6 +25,7 @@ from dmaverify.prove.flow.same_copies import (
     unit_of,
     within,
 )
+from dmaverify.prove.sameness import Sameness
 from dmaverify.values import dataclass
 
 MOST_ATOMS = 3_000
@@ -35,15 +35,6 @@ PATH = "mixed"
 """What a copy does instead of writing where the path to it decides that: never the same as anything."""
 VALUES = (1, 2, 3, 4, 5, 7, 8, 16, 33, 64, 65, 100, 128, 200, 1000)
 """What symbols are tried with, within their ranges."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parting:
-    """What two runs came to: same, different or unknown; where and why."""
-
-    status: str
-    why: str = ""
-    places: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +130,7 @@ def _defined(form: CopyForm) -> bool:
     return copy.row.const >= 1 and all(s.count.const >= 1 for s in copy.steps)
 
 
-def parting(left: Sequence[Event], right: Sequence[Event], world: World, values: Mapping[str, int]) -> Parting:
+def parting(left: Sequence[Event], right: Sequence[Event], world: World, values: Mapping[str, int]) -> Sameness:
     """Runs both."""
     put = {name: Lin(value) for name, value in values.items()}
     streams = [groups(islice(atoms(side, world, put), MOST_ATOMS), world) for side in (left, right)]
@@ -151,28 +142,28 @@ def parting(left: Sequence[Event], right: Sequence[Event], world: World, values:
         while True:
             one, other = next(streams[0], None), next(streams[1], None)
             if one is None and other is None:
-                return Parting("unknown" if open_end or not sure else "same")
+                return Sameness("unknown" if open_end or not sure else "proved")
             if one is None or other is None:
                 if open_end:
-                    return Parting("unknown")
+                    return Sameness("unknown")
                 longer, word = (one, "first") if one else (other, "second")
                 assert longer is not None
                 atom = longer.atoms[0]
                 if isinstance(atom.event, Use):
                     sides = [list(islice(atoms(side, world, put), MOST_ATOMS)) for side in (left, right)]
-                    lone = Parting("unknown", f"only the {word} has this work{atom.where}", (atom.event.span,))
+                    lone = Sameness("unknown", f"only the {word} has this work{atom.where}", places=(atom.event.span,))
                     return _written_once(sides) or lone
-                return Parting("different", f"only the {word} has this{atom.where}", (atom.event.span,))
+                return Sameness("refuted", f"only the {word} has this{atom.where}", places=(atom.event.span,))
             found = _groups(one, other)
             if found.why and found.status == "unknown":
                 sides = [list(islice(atoms(side, world, put), MOST_ATOMS)) for side in (left, right)]
                 return found if open_end else _written_once(sides) or found
-            if found.status == "different":
+            if found.status == "refuted":
                 last = open_end and (one.forms or other.forms)
-                return Parting("unknown") if last and _at_end(streams) else found
-            sure = sure and found.status == "same"
+                return Sameness("unknown") if last and _at_end(streams) else found
+            sure = sure and found.status == "proved"
     except Undefined as reason:
-        return Parting("unknown", str(reason))
+        return Sameness("unknown", str(reason))
 
 
 def _at_end(streams: Sequence[Iterator[Group]]) -> bool:
@@ -180,35 +171,35 @@ def _at_end(streams: Sequence[Iterator[Group]]) -> bool:
     return any(next(stream, None) is None for stream in streams)
 
 
-def _groups(one: Group, other: Group) -> Parting:
+def _groups(one: Group, other: Group) -> Sameness:
     a, b = one.atoms[0], other.atoms[0]
     if any(isinstance(event, Use) for event in (a.event, b.event)):
         if not one.forms and not other.forms and _plain(a.event) == _plain(b.event):
-            return Parting("same")
+            return Sameness("proved")
         why = f"other work between the copies{a.where}, and no byte shows a difference"
-        return Parting("unknown", why, (a.event.span, b.event.span))
+        return Sameness("unknown", why, places=(a.event.span, b.event.span))
     if bool(one.forms) != bool(other.forms):
-        return Parting("different", f"one has another operation here{a.where}", (a.event.span, b.event.span))
+        return Sameness("refuted", f"one has another operation here{a.where}", places=(a.event.span, b.event.span))
     if not one.forms:
         if _plain(a.event) == _plain(b.event):
-            return Parting("same")
-        return Parting("different", f"they differ{a.where}", (a.event.span, b.event.span))
+            return Sameness("proved")
+        return Sameness("refuted", f"they differ{a.where}", places=(a.event.span, b.event.span))
     if one.forms[0].way != other.forms[0].way:
-        return Parting("different", f"the copies go different ways{a.where}", (a.event.span, b.event.span))
+        return Sameness("refuted", f"the copies go different ways{a.where}", places=(a.event.span, b.event.span))
     if len(one.forms) == len(other.forms):
         pairs = list(zip(one.forms, other.forms, strict=True))
         if all(x.areas == y.areas for x, y in pairs):
-            return Parting("same")
+            return Sameness("proved")
         found = [_bytes([x], [y]) for x, y in pairs]
-        if all(f[0] == "same" for f in found):
-            return Parting("same")
+        if all(f[0] == "proved" for f in found):
+            return Sameness("proved")
     status, said, address = _bytes(one.forms, other.forms)
-    if status != "different":
-        return Parting(status)
+    if status != "refuted":
+        return Sameness(status)
     assert address is not None
     at = [_writer(group, address) for group in (one, other)]
     index = (
-        next((i for i, f in enumerate(found) if f[0] == "different"), None)
+        next((i for i, f in enumerate(found) if f[0] == "refuted"), None)
         if len(one.forms) == len(other.forms)
         else None
     )
@@ -219,7 +210,7 @@ def _groups(one: Group, other: Group) -> Parting:
         ends = zip((one.end, other.end), ("first", "second"), strict=True)
         until = " and ".join(f"line {end.event.span.line} of the {word}" for end, word in ends if end is not None)
         said = f"up to {until} {said}" if until else said
-    return Parting("different", f"{said}{at[0].where}", (at[0].event.span, at[1].event.span))
+    return Sameness("refuted", f"{said}{at[0].where}", places=(at[0].event.span, at[1].event.span))
 
 
 def _writer(group: Group, address: tuple[tuple[str, str], int]) -> ConcreteOp:
@@ -236,7 +227,7 @@ def _writer(group: Group, address: tuple[tuple[str, str], int]) -> ConcreteOp:
 
 def _bytes(one: Sequence[CopyForm], other: Sequence[CopyForm]) -> tuple[str, str, tuple[tuple[str, str], int] | None]:
     """Whether copies change the same bytes alike; the first that differs in words, and where it lies."""
-    status = "same"
+    status = "proved"
     for memory in sorted({a.memory for f in (*one, *other) for a in f.areas}):
         sides = [[within(f, memory) for f in side] for side in (one, other)]
         unit = unit_of([*sides[0], *sides[1]])
@@ -249,13 +240,13 @@ def _bytes(one: Sequence[CopyForm], other: Sequence[CopyForm]) -> tuple[str, str
             at, a, b = found
             place = f"byte {at:,} of {memory_text(memory)}"
             said = f"{place} gets {told(a, sides[0])} in the first, {told(b, sides[1])} in the second"
-            return "different", said, (memory, at)
+            return "refuted", said, (memory, at)
         if maps[0].collides or maps[1].collides:
             status = "unknown"
     return status, "", None
 
 
-def _written_once(sides: Sequence[Sequence[ConcreteOp]]) -> Parting | None:
+def _written_once(sides: Sequence[Sequence[ConcreteOp]]) -> Sameness | None:
     """A byte that one run surely writes and the other never; None where there is none, or it is not known what all
     write.
     """
@@ -270,7 +261,7 @@ def _written_once(sides: Sequence[Sequence[ConcreteOp]]) -> Parting | None:
                 memory, at = alone[0]
                 words = ("first", "second") if index == 0 else ("second", "first")
                 said = f"byte {at:,} of {memory_text(memory)} is written in the {words[0]}, never in the {words[1]}"
-                return Parting("different", f"{said}{op.where}", (op.event.span,))
+                return Sameness("refuted", f"{said}{op.where}", places=(op.event.span,))
     return None
 
 
@@ -296,10 +287,10 @@ def _writes(event: Event) -> list[tuple[tuple[tuple[str, str], int], bool]] | No
 
 def _plain(event: Event) -> tuple[object, ...]:
     """An operation that is no copy, as what is compared of it."""
-    names = ("action", "source", "dest", "event", "pipe", "token", "mode", "what")
+    names = ("action", "source", "dest", "event", "pipe", "token", "mode", "what", "flag", "share", "atomic")
     own = tuple(getattr(event, name, None) for name in names)
     touches = tuple(
-        (t.kind, t.place.memory, t.place.address + t.offset, t.length, t.steps, t.pattern)
+        (t.kind, t.place.memory, t.place.address + t.offset, t.length, t.steps, t.pattern, t.open)
         for t in getattr(event, "touches", ())
     )
     return (type(event).__name__, *own, touches)

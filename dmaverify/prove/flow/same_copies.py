@@ -60,8 +60,9 @@ class CopyForm:
     areas: tuple[Area, ...]
 
     @property
-    def way(self) -> tuple[str, str, str]:
-        return self.copy.kind, self.copy.pipe, self.copy.atomic
+    def way(self) -> tuple[str, ...]:
+        """Copies of one way in a row read nothing that another of them writes, but where both ends are one memory."""
+        return self.copy.kind, self.copy.pipe, self.copy.atomic, self.copy.read.space, self.copy.write.space
 
     @property
     def is_const(self) -> bool:

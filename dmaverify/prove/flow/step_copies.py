@@ -14,6 +14,7 @@ from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
 from dmaverify.program.command import Command
+from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Step
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.turns import Affine, Turn, turns_of
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 class Pieces(NamedTuple):
     """Copies of one lane between two memories, in order: where pieces are read (None: see `fill`) and written. `fill`
-    is "zero" or "anything".
+    is "zero" or "anything". A `round` begins when all before it is done.
     """
 
     lane: str
@@ -43,6 +44,7 @@ class Pieces(NamedTuple):
     read: Numbers | None
     write: Numbers
     fill: str = ""
+    round: int = 0
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class StepCopies:
     turns: tuple[Turn, ...] = ()
     shifts: tuple[Affine, Affine] = (Affine(0), Affine(0))
     scale: int = 1
+    rounds: tuple[int, ...] = ()  # of each command, where some wait for others
 
     @property
     def common(self) -> int:
@@ -99,23 +102,31 @@ def copies_of(step: Step, work: StepWork, target: Target, unit_bits: int) -> Ste
     if work.whole:
         return replace(made, alone=alone(transfer, target))
     lanes = [lane if (lane := lane_of(c)) in work.lanes else work.lanes[0] for c in work.commands]
-    return replace(made, commands=tuple(zip(lanes, (c.normal for c in work.commands), strict=True)))
+    rounds = _rounds(transfer, len(work.commands))
+    return replace(made, commands=tuple(zip(lanes, (c.normal for c in work.commands), strict=True)), rounds=rounds)
+
+
+def _rounds(transfer: Transfer, count: int) -> tuple[int, ...]:
+    """The round of each command, where the text says which wait for others: a round begins when all before are done."""
+    told = () if transfer.form is None else transfer.form.launched
+    rounds = tuple(one for one, _ in told)
+    return rounds if len(told) == count and list(rounds) == sorted(rounds) else (0,) * count
 
 
 def pieces_of(copies: StepCopies, piece: int, target: Target) -> list[Pieces]:
     """All copies of the first iteration, in pieces of so many units of both programs. Raises NoCopies."""
     out = []
-    for lane, command in copies.commands:
+    for (lane, command), number in zip(copies.commands, copies.rounds or (0,) * len(copies.commands), strict=True):
         ends = [memory_at(target, port.tier, port.chip, port.cluster) for port in (command.read, command.write)]
         both = [_walked(command, writes, copies.scale, piece) for writes in (False, True)]
-        out.append(Pieces(lane, ends[0], ends[1], both[0], both[1]))
+        out.append(Pieces(lane, ends[0], ends[1], both[0], both[1], round=number))
     if copies.alone is None:
         return out
     run = copies.alone.run * copies.scale // piece
     for number, (source, dest, at, fill) in enumerate(cells_of(copies.alone, target)):
-        read = None if source is None else _spread(source[1] * copies.scale // piece, run)
+        read = None if source is None else in_row(source[1] * copies.scale // piece, run)
         lane = f"part {number}"  # nothing says in which order parts are moved
-        write = _spread(at * copies.scale // piece, run)
+        write = in_row(at * copies.scale // piece, run)
         out.append(Pieces(lane, source[0] if source else dest, dest, read, write, fill))
     return out
 
@@ -128,13 +139,14 @@ def _walked(command: Command, writes: bool, scale: int, piece: int) -> Numbers:
     for loop in command.loops:
         step = (loop.write if writes else loop.read) * scale // piece
         at = (at[:, None] + np.arange(loop.count, dtype=np.int64) * step).ravel()
-    return _spread(at, command.burst * scale // piece)
+    return in_row(at, command.burst * scale // piece)
 
 
-def _spread(at: Numbers, run: int) -> Numbers:
+def in_row(at: Numbers, run: int) -> Numbers:
+    """Each place, and those behind it, so many in a row."""
     import numpy as np
 
     return (at[:, None] + np.arange(run, dtype=np.int64)).ravel() if run > 1 else at
 
 
-__all__ = ["NoCopies", "Pieces", "StepCopies", "copies_of", "pieces_of"]
+__all__ = ["NoCopies", "Pieces", "StepCopies", "copies_of", "in_row", "pieces_of"]

@@ -3,14 +3,12 @@
 Knows: programs as sets of unit copies, tiers and machines they speak of, the first copy that one does alone.
 Does not know: how plans are written, how sets of copies are compared (`units`).
 Law: `proved` is said of programs whose unit copies are the same sets, in an order that decides nothing or is the same,
-where all else that decides bytes is the same: an option that nobody thought of is one that does. What loops and views
-are followed at their first iteration alone is open where these differ.
+where all else that decides bytes is the same: an option that nobody thought of is one that does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 from dmaverify.layout.addresses import Layout
@@ -18,13 +16,12 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import SPAN, global_address, layout_of, local_address
-from dmaverify.prove.meet import TooDeep, Walk, collision, decided, difference, side_of, smallest_meeting
+from dmaverify.prove.meet import TooDeep, Walk, collision, side_of, smallest_meeting
 from dmaverify.prove.move.copies import TooManySteps, UnitCopy, find_copy, in_half_bytes
-from dmaverify.prove.move.equiv import WORDS, Equivalence
 from dmaverify.prove.move.obligations import Subject
 from dmaverify.prove.move.scene import Side, named_counters, where
 from dmaverify.prove.move.units import Comparison, compare
-from dmaverify.prove.move.views import looped as in_all_iterations
+from dmaverify.prove.sameness import WORDS, Sameness
 from dmaverify.prove.smt import RLIMIT, Session
 from dmaverify.targets.modules import what_decides
 from dmaverify.targets.target import Target
@@ -33,22 +30,14 @@ MOST_PAIRS = 1 << 14  # of accesses that may meet, one by one
 Plan = tuple[Transfer, Sequence[Command], Target]
 
 
-def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equivalence:
+def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Sameness:
     """Whether two programs copy the same units (core/same-program): (transfer, its commands, its machine) each.
 
     The order of loops and commands, and which engine does the work, are no difference, but where the order may decide
-    what stays the answer is open. Of transfers in loops, whose commands are those of the first iteration, all
-    iterations are alike where loops and views are the same, and nothing is said where not; those of two engines are in
-    no order. Raises Disagreement as
-    `equivalent_mappings`.
+    what stays the answer is open. The commands are all that either does: of iterations nothing is known here. Raises
+    Disagreement as `equivalent_mappings`.
     """
     plans = (first, second)
-    views = [one[0].views for one in plans]
-    looped = any(one is not None and one.loops for one in views)
-    alike = (first[0].buffers, first[2].name) == (second[0].buffers, second[2].name) and views[0] == views[1]
-    if looped and not alike:
-        why = "their loops, machines or views of their tensors differ, and the first iterations alone are compared"
-        return Equivalence("unknown", why, None, "", "plans", _notes(plans))
     notes = _notes(plans)
     tiers = [_tiers(plan) for plan in plans]
     programs = [tuple(plan[1]) for plan in plans]
@@ -56,13 +45,13 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
     if any(empty):
         status = "proved" if all(empty) else "refuted"
         why = "no command" if all(empty) else f"no command in the {WORDS[empty.index(True)]}"
-        return Equivalence(status, why, None, "counting", "plans", notes)
+        return Sameness(status, why, None, "counting", "plans", notes)
     decided = [what_decides(machine, transfer, commands) for transfer, commands, machine in plans]
     if decided[0] != decided[1]:
-        return Equivalence("unknown", _options_differ(decided), None, "", "plans", notes)
+        return Sameness("unknown", _options_differ(decided), None, "", "plans", notes)
     if tiers[0] != tiers[1]:
         routes = [f"{read} to {write}" for read, write in tiers]
-        return Equivalence("refuted", f"{routes[0]} against {routes[1]}", _first_unit(first), "tiers", "plans", notes)
+        return Sameness("refuted", f"{routes[0]} against {routes[1]}", _first_unit(first), "tiers", "plans", notes)
     halves = any(command.unit_bits == 4 for program in programs for command in program)
     if halves:
         programs = [tuple(map(in_half_bytes, program)) for program in programs]
@@ -72,24 +61,19 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
     witness, why = None, found.why
     if found.status == "proved":
         units = sum(command.amount for command in programs[0])
-        each = " in each iteration" if looped else ""
-        why = f"both copy the same units ({units:,} {'half bytes' if halves else 'bytes'}{each})"
-        clash = "" if _is_one_run(first, second) else _order_decides(programs[0], first[2])
-        if not clash and looped and not _is_one_run(first, second):
-            clash = next(filter(None, map(_engines_meet, plans)), "")
+        why = f"both copy the same units ({units:,} {'half bytes' if halves else 'bytes'})"
+        clash = "" if _is_one_run(first, second) else order_decides(programs[0], first[2])
         if clash:
-            return Equivalence("unknown", f"{why}, and their order may decide what stays: {clash}", None, "", "plans",
+            return Sameness("unknown", f"{why}, and their order may decide what stays: {clash}", None, "", "plans",
                                notes, tuple(session.asked))  # fmt: skip
     elif found.copy is not None:
-        if not looped and (clash := _stays_open(found.copy, programs, first[2], tiers[0])):
+        if clash := _stays_open(found.copy, programs, first[2], tiers[0]):
             why = f"they copy other units, and may leave the same ones behind: {clash}"
             witness = _copied(found.copy, plans, programs, found.only_in, halves)
-            return Equivalence("unknown", why, witness, "", "plans", notes, tuple(session.asked))
+            return Sameness("unknown", why, witness, "", "plans", notes, tuple(session.asked))
         witness = _copied(found.copy, plans, programs, found.only_in, halves)
         why = _why(found, witness)
-        if looped:  # another iteration may copy that unit
-            return Equivalence("unknown", f"in the first iteration {why}", witness, found.by, "plans", notes)
-    return Equivalence(found.status, why, witness, found.by, "plans", notes, tuple(session.asked))
+    return Sameness(found.status, why, witness, found.by, "plans", notes, tuple(session.asked))
 
 
 def _is_one_run(first: Plan, second: Plan) -> bool:
@@ -117,9 +101,10 @@ def _options_differ(decided: Sequence[Mapping[str, Any]]) -> str:
     return f"what may decide the bytes differs: {', '.join(said)}"
 
 
-def _order_decides(program: Sequence[Command], target: Target) -> str:
+def order_decides(program: Sequence[Command], target: Target, rounds: Sequence[int] = ()) -> str:
     """What the order of a program's unit copies decides, or may decide; empty where no order changes what it leaves:
-    nothing is written twice, or read where something else is written. Errs towards saying that it decides.
+    nothing is written twice, or read where something else is written. Errs towards saying that it decides. Commands of
+    two of the `rounds`, where these are told, are in order.
     """
     accesses: list[tuple[str, int, int, bool, int, Walk]] = []
     for index, command in enumerate(program):
@@ -141,6 +126,8 @@ def _order_decides(program: Sequence[Command], target: Target) -> str:
         for _, _, _, wrote, before, other in held:
             if not (writes or wrote) or (before == index and walk == other):  # each unit onto itself
                 continue
+            if rounds and rounds[before] != rounds[index]:
+                continue
             pairs += 1
             who = f"commands {min(before, index)} and {max(before, index)}" if before != index else f"command {index}"
             try:
@@ -159,29 +146,7 @@ def _stays_open(copy: UnitCopy, programs: Sequence[Sequence[Command]], target: T
     """Why a copy that one program alone does need leave nothing else behind; empty where it does."""
     if tiers[0] == tiers[1] and copy.read == copy.write:
         return "a unit is copied onto itself"
-    return next(filter(None, (_order_decides(program, target) for program in programs)), "")
-
-
-def _engines_meet(plan: Plan) -> str:
-    """Commands of two engines that may meet in some iterations, one of them writing: each engine does its iterations
-    one after the other, and nothing orders those of two. Yes may be wrong.
-    """
-    transfer, commands, target = plan
-    assert transfer.views is not None
-    every = [in_all_iterations(command, transfer.views, target) for command in commands]
-    for pairs, ((i, one), (j, other)) in enumerate(combinations(enumerate(every), 2)):
-        if one.engine == other.engine:
-            continue
-        if pairs > MOST_PAIRS:
-            return f"more than {MOST_PAIRS:,} pairs of commands may meet in other iterations"
-        for writes in ((True, True), (True, False), (False, True)):
-            ports = [c.write if w else c.read for c, w in zip((one, other), writes, strict=True)]
-            own = [side_of(c, writes=w) for c, w in zip((one, other), writes, strict=True)]
-            walks = [Walk(global_address(p, walk.base), walk.loops) for p, walk in zip(ports, own, strict=True)]
-            apart = target.memory_of(ports[0].tier) != target.memory_of(ports[1].tier)
-            if not apart and decided(difference(*walks)) != "unsat":
-                return f"commands {i} and {j}, of two engines, in different iterations"
-    return ""
+    return next(filter(None, (order_decides(program, target) for program in programs)), "")
 
 
 def _tiers(plan: Plan) -> tuple[str, str]:

@@ -21,91 +21,17 @@ from dmaverify.language.expr import Expr, Kind, Window, axes_of, walk
 from dmaverify.language.meaning import Cell, cell, cell_json, cells_array, finalize, finalize_array
 from dmaverify.prove.move.cells import Quotients, tree_text
 from dmaverify.prove.move.unlike import _left, _moved, _other_kind, explanation
+from dmaverify.prove.sameness import Sameness
 from dmaverify.prove.smt import RLIMIT, Query, Session, any_of
-from dmaverify.values import dataclass, field, replace
+from dmaverify.values import dataclass, replace
 
 ENUMERATE = 1 << 20  # positions compared one by one where the solver has no answer
 CROSS_CHECK = 1 << 12  # positions that are always compared as well
-WORDS = ("first", "second")
-_EXITS = {"proved": 0, "refuted": 1, "unknown": 3}
-
-
-@dataclass(frozen=True, slots=True)
-class Equivalence:
-    """The answer. `witness`: the smallest difference, as data; `by`: what decided; `notes`: what differs besides."""
-
-    status: str
-    why: str = ""
-    witness: Mapping[str, Any] | None = None
-    by: str = ""
-    kind: str = "mappings"
-    notes: tuple[str, ...] = ()
-    asked: tuple[tuple[str, str, str], ...] = field(default=(), compare=False, repr=False)
-    conditions: tuple[str, ...] = ()  # of programs
-
-    @property
-    def exit_code(self) -> int:
-        return _EXITS[self.status]
-
-    def as_json(self) -> dict[str, Any]:
-        """Status, reason, witness, what decided; plans also say which obligation this is."""
-        head = {} if self.kind == "mappings" else {"id": "core/same-program"}
-        return {
-            **head,
-            "kind": self.kind,
-            "status": self.status,
-            "why": self.why,
-            "witness": None if self.witness is None else dict(self.witness),
-            "by": self.by,
-            "notes": list(self.notes),
-            "conditions": list(self.conditions),
-        }
-
-    def text(self, first: str, second: str) -> str:
-        """A verdict for people; `first` and `second` are the texts that were compared."""
-        verb = "mean the same" if self.kind == "mappings" else "do the same"
-        says = {"proved": verb, "refuted": f"do not {verb}", "unknown": f"{verb}? no answer"}[self.status]
-        word = "PROVED if all below holds:" if self.conditions else self.status.upper()
-        lines = [f"{word:<8} `{first}` and `{second}` {says}{f': {self.why}' if self.why else ''}"]
-        lines += [f"  {word:<10}{text}" for word, text in self._rows(first, second)]
-        lines += [f"  only if   {condition}" for condition in self.conditions]
-        lines += [f"  note      {note}" for note in self.notes]
-        return "\n".join([*lines, f"  by        {self.by}"] if self.by else lines)
-
-    def _rows(self, first: str, second: str) -> list[tuple[str, str]]:
-        if self.witness is None:
-            return []
-        rows = []
-        for key, value in self.witness.items():
-            if key == "only_padding":
-                continue
-            if key in WORDS:
-                rows.append(("", f"`{(first, second)[WORDS.index(key)]}`  {_shown(value)}"))
-            else:
-                rows.append((key.replace("_", " "), _shown(value)))
-        wide = max((len(word) for word, _ in rows), default=0)
-        return [(f"{word:<{wide}}  " if wide > 9 else word, text) for word, text in rows]
-
-
-def _shown(value: Any) -> str:
-    match value:
-        case {"index": index}:
-            return _shown(index) if index else "live, no coordinate"
-        case {"indices": indices}:
-            return "one of " + "; ".join(map(_shown, indices))
-        case {"padding": kind}:
-            return f"{kind} padding"
-        case Mapping():
-            return ", ".join(f"{key} = {part}" for key, part in value.items()) or "-"
-        case None:
-            return "-"
-    return str(value)
-
 
 # ---------------------------------------------------------------- mappings
 
 
-def equivalent_mappings(first: Expr, second: Expr, *, rlimit: int = RLIMIT) -> Equivalence:
+def equivalent_mappings(first: Expr, second: Expr, *, rlimit: int = RLIMIT) -> Sameness:
     """Whether both have the same size and the same finalized cell at every position. Both must be well-formed.
 
     Raises InputError where an axis has two sizes: the two speak of different tensors. Raises Disagreement where solver
@@ -122,8 +48,8 @@ def equivalent_mappings(first: Expr, second: Expr, *, rlimit: int = RLIMIT) -> E
         witness = answer.witness or pair.witness(pair.size)
         why = f"{first.size:,} positions against {second.size:,}"
         shown = {key: value for key, value in witness.items() if key != "only_padding"}
-        answer = Equivalence("refuted", why, shown, f"sizes, {answer.by}" if answer.by else "sizes")
-    return replace(answer, asked=tuple(session.asked))
+        answer = Sameness("refuted", why, shown, f"sizes, {answer.by}" if answer.by else "sizes")
+    return replace(answer, kind="mappings", asked=tuple(session.asked))
 
 
 @dataclass(frozen=True)
@@ -138,7 +64,7 @@ class _Two:
     def size(self) -> int:
         return min(self.first.size, self.second.size)
 
-    def decided(self, session: Session) -> Equivalence:
+    def decided(self, session: Session) -> Sameness:
         if any(isinstance(node, Window) for expr in (self.first, self.second) for node in walk(expr)):
             return self.enumerated("overlapping windows are a relation")
         answer = self.solved(session)
@@ -165,7 +91,7 @@ class _Two:
 
     # ------------------------------------------------------------ by the solver
 
-    def solved(self, session: Session) -> Equivalence | None:
+    def solved(self, session: Session) -> Sameness | None:
         """None where the solver has no answer."""
         quotients = Quotients("")
         one, other = (tree_text(_left(expr), "x", quotients) for expr in (self.first, self.second))
@@ -176,14 +102,14 @@ class _Two:
         if answer.status == "unknown":
             return None
         if answer.status == "unsat":
-            return Equivalence("proved", f"at all {self.size:,} positions", None, "z3")
+            return Sameness("proved", f"at all {self.size:,} positions", None, "z3")
         position = session.smallest(question, ("x",), answer).model["x"]
         if not self.differ(position):
             raise Disagreement(f"`{self.first}` and `{self.second}`: z3 says {position} differs, their cells say no")
         live = session.ask(domain.with_constraints(moved), "a position with different elements")
         return self.refuted(position, "z3", {"unsat": True, "sat": False}.get(live.status))
 
-    def refuted(self, position: int, by: str, only_padding: bool | None) -> Equivalence:
+    def refuted(self, position: int, by: str, only_padding: bool | None) -> Sameness:
         witness = self.witness(position)
         if only_padding is not None:
             witness["only_padding"] = only_padding
@@ -191,21 +117,21 @@ class _Two:
             why = "the same elements at every position; the kind of padding differs"
         else:
             why = explanation(self.first, self.second)
-        return Equivalence("refuted", why, witness, by)
+        return Sameness("refuted", why, witness, by)
 
     # ------------------------------------------------------------ one by one
 
-    def enumerated(self, reason: str) -> Equivalence:
+    def enumerated(self, reason: str) -> Sameness:
         size = self.size
         if size > ENUMERATE:
-            return Equivalence("unknown", f"{reason}, and {size:,} positions are too many to compare one by one")
+            return Sameness("unknown", f"{reason}, and {size:,} positions are too many to compare one by one")
         by = f"comparison of all {size:,} positions"
         odd = [p for p in self._suspects() if self.differ(p)]
         if not odd:
-            return Equivalence("proved", f"at all {size:,} positions", None, by)
+            return Sameness("proved", f"at all {size:,} positions", None, by)
         return self.refuted(odd[0], by, all(not _is_live(c) for p in odd for c in self.cells(p)))
 
-    def cross_checked(self, answer: Equivalence) -> Equivalence:
+    def cross_checked(self, answer: Sameness) -> Sameness:
         again = self.enumerated("")
         smallest = [None if found.witness is None else found.witness["position"] for found in (answer, again)]
         if answer.status != again.status or (smallest[0] or 0) < (smallest[1] or 0):

@@ -3,17 +3,16 @@
 Knows: both kernels as events over the symbols of one world; loops beside copies with more levels, loops written out;
 numbers at which two kernels part.
 Does not know: machines, text syntax; both kernels name arguments by their order.
-Law: `same` means that between the same flags, barriers and vector accesses the same bytes get the same values, for
+Law: `proved` means that between the same flags, barriers and vector accesses the same bytes get the same values, for
 all values of the symbols within their ranges and all iterations (counts of copies are at least 1: what fewer do is not
-defined). `different` carries values at which a run of both parts, and where. All else is `unknown`.
+defined). `refuted` carries values at which a run of both parts, and where. All else is `unknown`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from dmaverify.errors import Span
-from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
+from dmaverify.language.affine import ONE, Cond, Lin, World, compare
 from dmaverify.program.instructions import (
     Arrival,
     Branch,
@@ -27,7 +26,7 @@ from dmaverify.program.instructions import (
     Signal,
     Use,
 )
-from dmaverify.program.rewrite import Carrier, every, put_in, symbols_of, unrolled
+from dmaverify.program.rewrite import Carrier, every, put_in, running, symbols_of, unrolled
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.kernel_runs import PATH, parting, samples
 from dmaverify.prove.flow.same_copies import (
@@ -44,43 +43,36 @@ from dmaverify.prove.flow.same_copies import (
     unit_of,
     within,
 )
+from dmaverify.prove.sameness import Sameness
 from dmaverify.values import dataclass, field, replace
 
 MOST_WRITTEN_OUT = 2_000
 """Most events of loops with constant counts that are written out."""
+MOST_TOGETHER = 8
+"""Most iterations of one loop that are held against one of another."""
 RLIMIT = 400_000
 
 
-@dataclass(frozen=True, slots=True)
-class Sameness:
-    """`same`, `different` or `unknown`, with how many copies were compared, where they part, and at which values;
-    `conditions` are what `same` supposes.
+def compare_events(
+    one: Sequence[Event], first: World, other: Sequence[Event], second: World, *, sought: bool = True
+) -> Sameness:
+    """Compares two programs event by event. In one world, a symbol is the same in both. Without a difference `sought`,
+    nothing is refuted.
     """
-
-    status: str
-    copies: int
-    why: str = ""
-    places: tuple[Span, ...] = ()
-    values: tuple[tuple[str, int], ...] = ()
-    conditions: tuple[str, ...] = ()
-
-
-def compare_kernels(one: Sequence[Event], first: World, other: Sequence[Event], second: World) -> Sameness:
-    """Compares two kernels event by event. In one world, a symbol is the same in both."""
     if first is second:
         world, loose = first, set[str]()
-        left, right = (tuple(_cleaned(events)) for events in (one, other))
+        left, right = (tuple(running(events)) for events in (one, other))
     else:
         world = World()
         shared, empty = _shared(world, first, second)
         if empty:
-            return Sameness("unknown", 0, f"the ranges of {empty} have no value in common")
+            return Sameness("unknown", f"the ranges of {empty} have no value in common")
         carriers = [Carrier(w, world, shared) for w in (first, second)]
-        left, right = (tuple(_cleaned(c.events(e))) for c, e in zip(carriers, (one, other), strict=True))
+        left, right = (tuple(running(c.events(e))) for c, e in zip(carriers, (one, other), strict=True))
         loose = carriers[0].loose | carriers[1].loose
     proof = _Comparison(world, loose)
     found = proof.block(left, right)
-    if found.status == "same":
+    if found.status == "proved" or not sought:
         return found
     right = tuple(put_in(e, world, proof.meant) for e in right)
     return _at_values(world, loose, (left, right), found)
@@ -98,11 +90,11 @@ def _at_values(
     for values in samples(world, names) if names else [{}]:
         run = parting(sides[0], sides[1], world, values)
         said = run.why or said
-        if run.status == "different":
-            shown = tuple((world.symbols[n].shown, v) for n, v in values.items())
-            return Sameness("different", found.copies, run.why, run.places, shown)
-        if run.status == "same" and not names:
-            return Sameness("same", sum(1 for e in every(sides[0]) if isinstance(e, Copy)))
+        if run.status == "refuted":
+            shown = {world.symbols[n].shown: v for n, v in values.items()}
+            return replace(run, witness=shown or None, copies=found.copies)
+        if run.status == "proved" and not names:
+            return replace(run, copies=sum(1 for e in every(sides[0]) if isinstance(e, Copy)))
     return replace(found, status="unknown", why=f"{found.why}; {said}")
 
 
@@ -123,23 +115,6 @@ def _shared(world: World, first: World, second: World) -> tuple[dict[str, Lin], 
             return {}, shown
         out[shown] = world.free(shown.replace(".", "_"), low, high, stated=stated, shown=shown)
     return out, ""
-
-
-def _cleaned(events: Sequence[Event]) -> Iterator[Event]:
-    """Without loops that never run and branches and loops of nothing."""
-    for event in events:
-        if isinstance(event, KernelLoop):
-            body = tuple(_cleaned(event.body))
-            if body and event.trip != ZERO:
-                yield replace(event, body=body)
-        elif isinstance(event, Branch):
-            arms = [tuple(_cleaned(arm)) for arm in (event.then, event.other)]
-            if event.when.known is not None:
-                yield from arms[0 if event.when.known else 1]
-            elif arms[0] or arms[1]:
-                yield replace(event, then=arms[0], other=arms[1])
-        else:
-            yield event
 
 
 @dataclass
@@ -203,7 +178,7 @@ class _Comparison:
             if put < len(self.meant):
                 put, right = len(self.meant), [put_in(e, self.world, self.meant) for e in right]
             found = self.event(left[0], right[0])
-            if found.status == "same":
+            if found.status == "proved":
                 del left[0], right[0]
                 continue
             taken = self.together(left, right)
@@ -215,8 +190,9 @@ class _Comparison:
                 return failed
         if left or right:
             rest, word = (left, "first") if left else (right, "second")
-            return failed or Sameness("unknown", len(self.seen), f"only the {word} has this", (rest[0].span,))
-        return Sameness("same", len(self.seen))
+            lone = Sameness("unknown", f"only the {word} has this", places=(rest[0].span,), copies=len(self.seen))
+            return failed or lone
+        return Sameness("proved", copies=len(self.seen))
 
     def write_out(self, events: list[Event]) -> bool:
         """Replaces a loop of known count in front by its iterations."""
@@ -235,12 +211,9 @@ class _Comparison:
         one, other = form_of(a, self.world), form_of(b, self.world)
         if one is not None and other is not None and self.same_form(one, other):
             self.seen.add(one.copy.span.start)
-            return Sameness("same", len(self.seen))
+            return Sameness("proved", copies=len(self.seen))
         if isinstance(a, KernelLoop) and isinstance(b, KernelLoop):
-            if not self.equal(a.trip, b.trip):
-                return self.parted(a, b, "the loops run differently often")
-            counter = {b.counter: Lin(0, ((a.counter, 1),))}
-            return self.block(a.body, [put_in(e, self.world, counter) for e in b.body])
+            return self.loops(a, b)
         if isinstance(a, Branch) and isinstance(b, Branch):
             return self.branch(a, b)
         if type(a) is not type(b):
@@ -249,7 +222,29 @@ class _Comparison:
             return self.parted(a, b, "the copies differ")
         if not self.same_order(a, b):
             return self.parted(a, b, "they differ")
-        return Sameness("same", len(self.seen))
+        return Sameness("proved", copies=len(self.seen))
+
+    def loops(self, a: KernelLoop, b: KernelLoop) -> Sameness:
+        """Iteration against iteration; where one runs so many times as often, so many of it against one."""
+        for more in range(1, MOST_TOGETHER + 1):
+            for first, second in dict.fromkeys(((more, 1), (1, more))):
+                if not self.equal(a.trip * second, b.trip * first):
+                    continue
+                if more > 1 and not self.repeatable(b if first == 1 else a):
+                    break
+                counter = Lin(0, (((a if first == 1 else b).counter, 1),))
+                return self.block(*(
+                    [put_in(e, self.world, {loop.counter: counter * n + k}) for k in range(n) for e in loop.body]
+                    for loop, n in ((a, first), (b, second))
+                ))  # fmt: skip
+        return self.parted(a, b, "the loops run differently often")
+
+    def repeatable(self, loop: KernelLoop) -> bool:
+        """Whether all that changes from one iteration to the next is the counter."""
+        if any(isinstance(e, Use) and e.gives for e in every(loop.body)):
+            return False
+        names = symbols_of(loop.body, self.world)
+        return not names & self.loose and not any(self.world.symbols[name].varies for name in names)
 
     def branch(self, a: Branch, b: Branch) -> Sameness:
         if self.same_condition(a.when, b.when):
@@ -262,12 +257,12 @@ class _Comparison:
             self.when.append(condition)
             found = self.block(one, other)
             self.when.pop()
-            if found.status != "same":
+            if found.status != "proved":
                 return found
-        return Sameness("same", len(self.seen))
+        return Sameness("proved", copies=len(self.seen))
 
     def parted(self, a: Event, b: Event, why: str) -> Sameness:
-        return Sameness("unknown", len(self.seen), why, (a.span, b.span))
+        return Sameness("unknown", why, places=(a.span, b.span), copies=len(self.seen))
 
     def same_order(self, a: Event, b: Event) -> bool:
         """Flags, fences, tokens and vector accesses."""
@@ -276,12 +271,12 @@ class _Comparison:
         if isinstance(a, Fence) and isinstance(b, Fence):
             return a.pipe == b.pipe
         if isinstance(a, (Arrival, Release)) and isinstance(b, (Arrival, Release)):
-            return (a.what, a.pipe, a.flag) == (b.what, b.pipe, b.flag)
+            return type(a) is type(b) and (a.what, a.pipe, a.flag, a.share) == (b.what, b.pipe, b.flag, b.share)
         if isinstance(a, BufferToken) and isinstance(b, BufferToken):
             alike = (a.action, a.pipe) == (b.action, b.pipe)
             return alike and self.equal(a.token, b.token) and self.equal(a.mode, b.mode)
         if isinstance(a, Use) and isinstance(b, Use):
-            alike = (a.pipe, a.what, len(a.touches)) == (b.pipe, b.what, len(b.touches))
+            alike = (a.pipe, a.what, a.atomic, len(a.touches)) == (b.pipe, b.what, b.atomic, len(b.touches))
             alike = alike and all(self.same_touch(s, t) for s, t in zip(a.touches, b.touches, strict=True))
             if alike and a.gives and len(a.gives) == len(b.gives) and not any(t.open for t in a.touches):
                 self.read_alike(a, b)
