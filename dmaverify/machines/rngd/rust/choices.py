@@ -179,14 +179,14 @@ class Choices(Conditions):
         if sign is None or frame.scope.macro(called) is not None:
             return
         asked = parts[0].strip() if not sign or len(parts) < 2 else f"{parts[0].strip()} {sign} {parts[1].strip()}"
-        if truth_of(asked, self.types.look(frame)) is True:
-            return
+        truth = truth_of(asked, self.types.look(frame))
         again, inner = arguments_in(code, asked, byte)
-        some = self._of_build("debug_assertions") if called.startswith("debug_") else None
-        if len(inner) == 1:
-            fails = self.choices(again, inner[0], frame)[1]
-            with self.walk.chosen(OnWay((some, fails) if some is not None else (fails,))):
-                self.walk.leave("program")
+        if truth is True or (truth is None and len(inner) != 1):
+            return
+        fails = () if truth is False else (self.choices(again, inner[0], frame)[1],)
+        some = (self._of_build("debug_assertions"),) if called.startswith("debug_") else ()
+        with self.walk.chosen(OnWay((*some, *fails))):
+            self.walk.leave("program")
 
     def choices(self, code: Code, condition: Node, frame: Frame) -> tuple[WayChoice, WayChoice]:
         """The two arms of a condition. Conditions that ask the same of the same values are one decision."""

@@ -106,7 +106,8 @@ class ControlFlow(Counters):
         held = [{t.buffer.serial for t in tensors_in(one) if t.buffer is not None} for one in branches]
         if any(one != held[0] for one in held) or not all(isinstance(one, RustTensor) for one in branches):
             self.ledger.mix(branches if len(branches) > 1 else ())
-        return _first_of(branches)
+        one = _first_of(branches)
+        return replace(one) if id(one) in self.absent and len(branches) > 1 else one
 
     def _binary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")

@@ -48,7 +48,7 @@ class Invocations(Expressions):
         called = code.text(name).split("::")[-1]
         if called == "m":
             return self.types.mapping(code, node, frame)
-        if called in _STOPS:
+        if called in _STOPS and frame.scope.macro(called) is None:
             self.walk.leave("program")
         if called.removeprefix("debug_").startswith("assert"):
             self.asserted(code, called, code.text(body)[1:-1], body.start_byte + 1, frame)

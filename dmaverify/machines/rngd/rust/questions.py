@@ -101,7 +101,7 @@ class Conditions(Calls):
             if child(node, "mutable_specifier") is not None:
                 return self.anew(value)
             node = named(node)[-1]
-        if id(value) in self.closures or id(value) in self.counters:
+        if id(value) in self.closures or id(value) in self.counters or id(value) in self.absent:
             return value
         if node.type == "tuple_expression" and isinstance(value, Tuple) and len(named(node)) == len(value.parts):
             pairs = zip(named(node), value.parts, strict=True)
