@@ -28,11 +28,11 @@ from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Numbers,
     Opaque,
-    Record,
     Sequence,
     Tuple,
     Unknown,
     Value,
+    parts_in,
     sources_of,
 )
 
@@ -204,9 +204,6 @@ def _all_numbers(value: Value) -> bool:
         case Sequence():
             own = elements(value)
             return own is not None and all(map(_all_numbers, own))
-        case Tuple(parts):
-            return all(map(_all_numbers, parts))
-        case Record():
-            return bool(value.parts) and all(map(_all_numbers, value.parts.values()))
         case _:
-            return False
+            parts = parts_in(value)
+            return (bool(parts) or isinstance(value, Tuple)) and all(map(_all_numbers, parts))

@@ -17,13 +17,13 @@ from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.cfg import holds
-from dmaverify.machines.rngd.rust.choices import chosen_arm
 from dmaverify.machines.rngd.rust.code import child, label_of, named, places
 from dmaverify.machines.rngd.rust.counters import MAX_TURNS, MAX_UNROLLED, Counters, below
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import settled
 from dmaverify.machines.rngd.rust.lists import joined, range_of
 from dmaverify.machines.rngd.rust.numbers import truth_of
+from dmaverify.machines.rngd.rust.patterns import chosen_arm
 from dmaverify.machines.rngd.rust.values import (
     Numbers,
     Opaque,
