@@ -63,6 +63,8 @@ class RustArithmetic(ControlFlow):
         sides = [self._operand(code, one, frame) for one in (left, right)]
         a, b = sides
         made = operated(code.text(sign), a, b) if isinstance(a, Numbers) and isinstance(b, Numbers) else None
+        if code.text(sign) in "/%" and isinstance(b, Numbers) and b.single == 0:
+            self.walk.leave("program")
         if made is not None and max(abs(made.low), abs(made.high)) <= MAX_VALUE:
             return made
         if isinstance(a, Numbers) and isinstance(b, Numbers) and None not in (a.single, b.single):
@@ -152,7 +154,9 @@ class RustArithmetic(ControlFlow):
             return self._slice(whole, at)
         if isinstance(at, Unknown) and (_LEAVES in at.reason or lacking(at)):
             return at  # it stops there
-        return self.one_of(whole, at.single if isinstance(at, Numbers) else None)
+        found = self.one_of(whole, at.single if isinstance(at, Numbers) else None)
+        self.walk.stops += [self.walk.when] if lacking(found) else []
+        return found
 
     def _places(self, code: Code, node: Node, frame: Frame, whole: Value) -> Sequence | None:
         """`..b`, `a..`, `..` of a list whose length is known."""
