@@ -8,15 +8,13 @@ way that a run can take, past all that may write it. All else is open, with the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import chain
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.program.ways import OnWay
-from dmaverify.prove.flow.tile_union import Grid, grid_of
 from dmaverify.prove.flow.tiles_twice import comes_back
-from dmaverify.prove.flow.unwritten import left_of, within
+from dmaverify.prove.flow.unwritten import CellsLeft, left_of, within
 from dmaverify.prove.flow.ways import Passed, Ways, WaysUndecided
 from dmaverify.prove.meet import Walk
 from dmaverify.values import dataclass, field, replace
@@ -151,25 +149,6 @@ class BufferJudge:
         if buffer.tiled:
             yield from self._counted()
 
-    @cached_property
-    def _walks(self) -> dict[Walk, int]:
-        """What accesses have, each by its place in the grid."""
-        buffer = self.buffer
-        every = (buffer.whole, *(access.cells for access in (*buffer.writes, *buffer.uses)))
-        return {walk: place for place, walk in enumerate(dict.fromkeys(w for w in every if w is not None))}
-
-    @cached_property
-    def grid(self) -> Grid | None:
-        return grid_of(list(self._walks), max(1, self.buffer.size))
-
-    def _by_way(self, writes: Sequence[HeldAccess]) -> dict[OnWay, list[int]]:
-        """The places in the grid of what writes have, by when they happen."""
-        out: dict[OnWay, list[int]] = {}
-        for write in writes:
-            if write.cells is not None:
-                out.setdefault(write.when, []).append(self._walks[write.cells])
-        return out
-
     # ------------------------------------------------------------ written before it is used
 
     def _never(self) -> Iterator[UnmetUse | OpenClaim]:
@@ -225,7 +204,7 @@ class BufferJudge:
         way, cells = max(missed.items(), key=lambda one: left.grid.count(one[1]))
         if not self.buffer.tiled:
             return UnmetUse(use, way)
-        return UnmetUse(use, way, left.grid.count(cells), left.live, left.first(cells))
+        return UnmetUse(use, way, left.grid.count(cells), left.grid.count(left.read), left.first(cells))
 
     def _open(self, use: HeldAccess, why: str) -> OpenClaim:
         what = f"read in line {use.line}" if use.line else "given away"
@@ -240,47 +219,48 @@ class BufferJudge:
 
     def _counted(self) -> Iterator[CellsFound | TurnsAgain | OpenClaim]:
         """Cells that tiles write twice; of a buffer that the function was given, cells that they leave as well."""
-        buffer, grid = self.buffer, self.grid
-        unclear = any(write.cells is None or write.may or not write.certain for write in buffer.writes)
-        if unclear or buffer.whole is None or grid is None:
+        buffer = self.buffer
+        rows = [(write.cells, write.when) for write in buffer.writes if write.cells is not None]
+        unclear = len(rows) < len(buffer.writes) or any(write.may or not write.certain for write in buffer.writes)
+        found = left_of(buffer.whole, rows, OnWay()) if not unclear and buffer.whole is not None else None
+        if found is None:
             if not buffer.own:
+                why = _doubt(buffer.writes) if unclear or buffer.whole is None else self._many
                 said = f"that the tiles cover `{buffer.name}`, no part of it twice, is not judged"
-                yield OpenClaim(COVER, said, _doubt(buffer.writes) if grid is not None else self._many, unknown=False)
+                yield OpenClaim(COVER, said, why, unknown=False)
             return
-        ways = self._by_way(buffer.writes)
-        live = grid.covered[self._walks[buffer.whole]]
-        left = grid.left((self._walks[buffer.whole],), chain(*ways.values()))
-        if left.any() and not (buffer.own and buffer.uses):
-            yield CellsFound(COVER, grid.count(left), _first(grid, left), grid.count(live))
+        never = found.never
+        if never.any() and not (buffer.own and buffer.uses):
+            yield self._cells(COVER, found, never)
         if any(not write.tiled for write in buffer.writes):
             return  # written as a whole and then in part: meant as it stands
         again = next((told for told in map(self._again, buffer.writes) if told is not None), None)
-        told = again or self._twice(grid, ways, live)
+        told = again or self._twice(found)
         if told is not None:
             yield told
 
-    def _twice(
-        self, grid: Grid, ways: Mapping[OnWay, Sequence[int]], live: NDArray[Any]
-    ) -> CellsFound | OpenClaim | None:
+    def _cells(self, rule: str, found: CellsLeft, cells: NDArray[Any]) -> CellsFound:
+        return CellsFound(rule, found.grid.count(cells), found.first(cells), found.grid.count(found.read))
+
+    def _twice(self, found: CellsLeft) -> CellsFound | OpenClaim | None:
         """Cells that a write has more than once, or two ways of writes together; of two that always happen first."""
+        ways = {**({OnWay(): found.always} if found.always else {}), **found.others}
         if len(ways) > MOST_WAYS:
             return self._not_once("its writes stand behind too many conditions") if self.buffer.alone else None
-        count: dict[OnWay, Any] = {when: sum(1 * grid.covered[n] for n in places) for when, places in ways.items()}
-        order, doubt = sorted(ways, key=lambda when: not when.always), None
+        count: dict[OnWay, Any] = {
+            when: sum(1 * found.grid.covered[n] for n in places) for when, places in ways.items()
+        }
+        doubt: OpenClaim | None = None
         for told in map(self._by_itself, self.buffer.writes):
             if isinstance(told, CellsFound):
                 return told
             doubt = doubt or told
-        for number, when in enumerate(order):
-            for other in order[number:]:
-                twice = live & ((count[when] if other is when else count[when] + count[other]) > 1)
-                if not twice.any():
-                    continue
-                found = CellsFound(ONCE, grid.count(twice), _first(grid, twice), grid.count(live))
-                told = self._where_both(when, other, found)
-                if isinstance(told, CellsFound):
-                    return told
-                doubt = doubt or told
+        for when, other in combinations_with_replacement(ways, 2):
+            twice = found.read & ((count[when] if other is when else count[when] + count[other]) > 1)
+            told = self._where_both(when, other, self._cells(ONCE, found, twice)) if twice.any() else None
+            if isinstance(told, CellsFound):
+                return told
+            doubt = doubt or told
         return doubt
 
     def _by_itself(self, write: HeldAccess) -> CellsFound | OpenClaim | None:
@@ -333,11 +313,6 @@ def _elsewhere(write: HeldAccess, use: HeldAccess) -> bool:
     through another window.
     """
     return bool(write.moving & use.when.turns.keys()) and write.starts != use.starts
-
-
-def _first(grid: Grid, cells: NDArray[Any]) -> int:
-    """The least position of these cells."""
-    return sum(value * stride for (_, stride, _), value in grid.first(next(grid.cells(cells))).items())
 
 
 def _doubt(before: Sequence[HeldAccess]) -> str:

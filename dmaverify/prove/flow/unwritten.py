@@ -29,13 +29,14 @@ Row = tuple[Walk, OnWay]
 
 @dataclass(frozen=True)
 class CellsLeft:
-    """The cells of a read that no row on its way has, on a grid that begins at the address `low`; `others` have cells
-    of it on ways of their own.
+    """The cells of a read that no row on its way has (`left`), on a grid that begins at the address `low` and has the
+    read as its first walk; rows by their places in it: those that are there `always`, and `others` on their own ways.
     """
 
     grid: Grid
     low: int
     left: NDArray[Any]
+    always: list[int]
     others: dict[OnWay, list[int]]
 
     @property
@@ -43,14 +44,18 @@ class CellsLeft:
         return bool(self.left.any())
 
     @property
-    def live(self) -> int:
-        """How many cells are read."""
-        return self.grid.count(self.grid.covered[0])
+    def read(self) -> NDArray[Any]:
+        return self.grid.covered[0]
+
+    @property
+    def never(self) -> NDArray[Any]:
+        """The cells that no row has, whenever it is written."""
+        return self.grid.left((0,), range(1, len(self.grid.covered)))
 
     @property
     def partly(self) -> bool:
         """Whether some of what is read was written."""
-        return bool((self.grid.covered[0] & ~self.left).any())
+        return bool((self.read & ~self.left).any())
 
     def groups(self) -> Iterator[tuple[tuple[OnWay, ...], NDArray[Any]]]:
         """Cells that are written on the same ways alone, those first that lie first. Raises WaysUndecided."""
@@ -86,7 +91,7 @@ def left_of(read: Walk, rows: Sequence[Row], when: OnWay) -> CellsLeft | None:
     for place, (_, way) in enumerate(near, 1):
         sure = not way.exits and set(way.path) <= around
         (always if sure else others.setdefault(way, [])).append(place)
-    return CellsLeft(grid, low, grid.left((0,), always), others)
+    return CellsLeft(grid, low, grid.left((0,), always), always, others)
 
 
 def within(read: Walk, rows: Sequence[Walk]) -> bool:
