@@ -145,6 +145,15 @@ def test_cells_of_a_given_buffer_that_no_write_has_are_counted(seed: int) -> Non
             assert not told
 
 
+def test_a_use_at_a_start_that_nobody_knows_may_be_of_what_was_written_and_of_nothing_else() -> None:
+    whole, half = Walk(0, ((SIZE, 1),)), Walk(0, ((SIZE // 2, 1),))
+    use = HeldAccess(1, OnWay(), None, 2, certain=False, tiled=True)
+    for at, told in ((0, OpenClaim), (2, UnmetUse)):
+        write = HeldAccess(at, OnWay(), half, 1, tiled=True)
+        (found,) = judged(HeldBuffer("x", SIZE, whole, (write,), (use,), own=True, alone=True))
+        assert isinstance(found, told)
+
+
 def test_cells_that_are_too_many_to_be_counted_leave_a_claim_open() -> None:
     whole, tiles = Walk(0, ((1 << 40, 1),)), Walk(0, ((1 << 11, (1 << 20) + 1), (1 << 10, 3)))
     write, use = HeldAccess(0, OnWay(), tiles, 1, tiled=True), HeldAccess(1, OnWay(), whole)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from itertools import product
 
-from dmaverify.language.expr import Symbol
-from dmaverify.program.tensor import Tensor
-from dmaverify.program.turns import Affine, Turn
+from dmaverify.program.turns import Affine
 from dmaverify.program.views import TileWindow, visible_positions
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, follow
-from dmaverify.prove.flow.tile_outputs import Output, Tiles
-from dmaverify.prove.flow.tile_union import Boxes, grid, grid_of, within
-from dmaverify.prove.flow.tiles import SharedElement, _twice
+from dmaverify.prove.flow.tile_union import Boxes, grid, grid_of
+from dmaverify.prove.flow.tiles_twice import TwiceAt, between, by_itself, comes_back, counters_at
 from dmaverify.prove.flow.touches import runs_of
+from dmaverify.prove.flow.unwritten import within
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.smt import Session
 from dmaverify.values import replace
@@ -81,25 +80,30 @@ def drawn_walk(draw: random.Random, size: int) -> Walk:
             return Walk(draw.randrange(size - walk.high + walk.low) - walk.low, walk.loops)
 
 
-def test_walks_come_to_each_address_as_often_as_their_counters_say() -> None:
-    draw, several = random.Random(7), 0
+def test_walks_have_the_addresses_that_their_counters_say_and_come_back_to_some_or_to_none() -> None:
+    draw, several, back = random.Random(7), 0, 0
     for _ in range(600):
         size = draw.choice([24, 60, 64, 96, 120])
         walks = [drawn_walk(draw, size) for _ in range(draw.randrange(1, 4))]
         made = grid_of(walks, size)
         assert made is not None
         several += len(made.digits) > 1
-        for walk, times, covered in zip(walks, made.times, made.covered, strict=True):
-            found: Counter[int] = Counter()
+        for walk, covered in zip(walks, made.covered, strict=True):
+            found = set[int]()
             for cell in made.cells(covered):
                 ends = zip(made.first(cell).values(), made.last(cell).values(), strict=True)
                 for point in product(*(range(first, last + 1) for first, last in ends)):
-                    found[sum(at * stride for at, (_, stride, _) in zip(point, made.digits, strict=True))] += int(
-                        times[cell]
-                    )
+                    found.add(sum(at * stride for at, (_, stride, _) in zip(point, made.digits, strict=True)))
             wanted = Counter(walk.address(at) for at in product(*(range(count) for count, _ in walk.loops)))
-            assert (found, made.count(covered)) == (wanted, len(wanted)), walks
+            assert (found, made.count(covered)) == (set(wanted), len(wanted)), walks
+            again = comes_back(walk)
+            back += again != "none"
+            assert (again == "none") == (max(wanted.values()) == 1), walk
+            if isinstance(again, tuple):
+                assert again[0] != again[1]
+                assert walk.address(again[0]) == walk.address(again[1])
     assert several > 100
+    assert back > 100
 
 
 def test_rows_together_have_what_is_read_exactly_where_one_of_them_has_each_address() -> None:
@@ -178,45 +182,28 @@ def test_the_positions_that_a_view_shows_are_those_of_its_windows() -> None:
     assert shown(16, window(1, 1, 1), window(1, 16, 5)) == set(range(5))
 
 
-def test_the_counts_of_the_grid_and_the_question_of_the_solver_find_the_same_tiles_twice() -> None:
-    """Rust kernels count what writes share on the grid, programs ask for two iterations of it: one answer."""
+def test_positions_that_tiles_have_twice_are_those_that_their_iterations_have() -> None:
+    def cells(one: Boxes, at: Sequence[int]) -> set[tuple[int, ...]]:
+        windows = [one.window(digit) for digit in digits]
+        return set(product(*(range(start.at(at), start.at(at) + length) for start, length in windows)))
+
     draw, found, session = random.Random(17), Counter[tuple[bool, bool]](), Session()
     for _ in range(150):
-        digits = tuple(
-            [("element", 1, draw.randrange(4, 13)), ("slice", 1, draw.randrange(2, 7))][: draw.choice([1, 2])]
-        )
-        writers = [drawn_tiles(draw, digits, step) for step in range(2)]
-        output = Output(Tensor("hbm", Symbol("A", 1)), 8, tuple(writers), (), digits)
-        counted = grid(digits, [one.boxes for one in writers], times=True)
-        assert counted is not None
-        for i, j in ((0, 0), (1, 1), (0, 1)):
-            times = counted.times[i] > 1 if i == j else (counted.times[i] > 0) & (counted.times[j] > 0)
-            asked = _twice(output, writers[i], writers[j], session)
-            assert isinstance(asked, SharedElement) == bool(times.any()), (writers[i], writers[j])
-            found[i == j, bool(times.any())] += 1
-            if isinstance(asked, SharedElement):
-                point = [asked.where[output.label(digit)] for digit in digits]
-                for one, at in ((asked.first, asked.first_at), (asked.second, asked.second_at)):
-                    counters = [at.get(turn.loop, 0) for turn in one.turns]
-                    windows = zip(point, (one.window(digit) for digit in digits), strict=True)
-                    assert all(start.at(counters) <= p < start.at(counters) + length for p, (start, length) in windows)
+        digits = [("element", 1, draw.randrange(4, 13)), ("slice", 1, draw.randrange(2, 7))][: draw.choice([1, 2])]
+        one, other = (drawn(draw, digits) for _ in range(2))
+        runs = [[cells(boxes, at) for at in product(*map(range, boxes.counts))] for boxes in (one, other)]
+        alone = any(a & b for n, a in enumerate(runs[0]) for b in runs[0][:n])
+        both = any(a & b for a in runs[0] for b in runs[1])
+        for told, wanted, ends in (
+            (by_itself(digits, one), alone, (one, one)),
+            (between(digits, one, other, session), both, (one, other)),
+        ):
+            found[ends[0] is ends[1], wanted] += 1
+            assert (told != "none") == wanted, (one, other)
+            if isinstance(told, TwiceAt):
+                point = tuple(told.where[digit] for digit in digits)
+                sides = (told.first, told.second)
+                assert all(point in cells(boxes, at) for boxes, at in zip(ends, sides, strict=True))
+                assert ends[0] is not ends[1] or told.first != told.second
+                assert point in cells(one, counters_at(digits, one, told.where) or ())
     assert min(found.values()) > 20, found
-
-
-def drawn_tiles(draw: random.Random, digits: tuple[tuple[str, int, int], ...], step: int) -> Tiles:
-    """Tiles that stay within their digits, each loop of which moves them."""
-    while True:
-        many = [draw.choice([2, 3, 4]) for _ in range(draw.choice([0, 1, 2]))]
-        turns = tuple(Turn(f"i{at}", 1, count, count) for at, count in enumerate(many))
-        windows = {}
-        for digit in digits:
-            steps = tuple(draw.choice([0, 1, 2, 3, -1]) for _ in turns)
-            windows[digit] = (Affine(draw.randrange(digit[2]), steps), draw.randrange(1, 4))
-        moving = tuple(i for i in range(len(turns)) if any(start.steps[i] for start, _ in windows.values()))
-        ends = [
-            (start.at(at), start.at(at) + length, digit[2])
-            for at in product(*(range(turn.count) for turn in turns))
-            for digit, (start, length) in windows.items()
-        ]
-        if len(moving) == len(turns) and all(low >= 0 and high <= size for low, high, size in ends):
-            return Tiles(step, windows, {digit: digit[0] for digit in digits}, turns, moving, False, None)

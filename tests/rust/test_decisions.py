@@ -9,7 +9,7 @@ some values pass by both, and a proof would be wrong.
 from pathlib import Path
 
 import pytest
-from kernels import plan, verdicts
+from kernels import NEW, plan, verdicts
 from lab.draws import seeds
 from lab.rust_decisions import drawn_decisions, in_files
 from test_every_way import ALL, EACH, HBM, kernel
@@ -245,12 +245,26 @@ def checked(result: str, nothing: str, body: str = ALL) -> str:
 
 NONE, ERR = checked("Option<usize>", "None"), checked("Result<usize, u8>", "Err(3)")
 ON = f"fn on(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}, c: bool) -> Option<usize> {{ put(ctx, x, y, c)?; Some(2) }}\n"
+TAIL = (
+    checked("Option<usize>", "None")
+    .replace("if !c { return None; }", "if c {")
+    .replace("Some(1) }", "Some(1) } else { None } }")
+)
+CLOSURE = f"fn put(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}, c: bool) -> Option<usize> {{ let p = || {{ return None; }}; p(); Some(1) }}\n"
+READ = f"fn whole(ctx: &mut Context, y: &{HBM}) {{ let mut z = {NEW}; y.view().to_hbm_view(&mut ctx.tdma, z.view_mut()); }}\n"
 OWN = "mod own { pub enum Option<T> { None, Some(T) } impl<T> Option<T> { pub fn unwrap(self) {} } }\nuse own::Option::{self, None, Some};\n"
 
 
 @pytest.mark.parametrize(("lines", "before", "told"), [
     ("put(ctx, x, &mut y, c).unwrap();", NONE, "proved"), ("put(ctx, x, &mut y, c).unwrap();", ERR, "proved"),
     ('put(ctx, x, &mut y, c).expect("on");', NONE, "proved"), ("on(ctx, x, &mut y, c).unwrap();", NONE + ON, "proved"),
+    ("let r = put(ctx, x, &mut y, c); r.unwrap();", NONE, "proved"), ("let r = put(ctx, x, &mut y, c); let k = r.expect(\"on\");", ERR, "proved"),
+    ("put(ctx, x, &mut y, c).unwrap();", TAIL, "proved"), ("let r = on(ctx, x, &mut y, c); r.unwrap();", NONE + ON, "proved"),
+    ("let r = put(ctx, x, &mut y, c); if b { r.unwrap(); }", NONE, "refuted"), ("let r = put(ctx, x, &mut y, c); whole(ctx, &y); r.unwrap();", NONE + READ, "refuted"),
+    ("put(ctx, x, &mut y, c).map(|k| k + 1).unwrap();", NONE, "unknown"), ("let mut r = put(ctx, x, &mut y, c); r = Some(3); r.unwrap();", NONE, "unknown"),
+    ("let mut r = put(ctx, x, &mut y, c); r.insert(3); r.unwrap();", NONE, "unknown"), ("put(ctx, x, &mut y, c).unwrap();", CLOSURE, "refuted"),
+    ("(if b { put(ctx, x, &mut y, c) } else { put(ctx, x, &mut y, !c) }).unwrap();", NONE, "unknown"),
+    ("let r = put(ctx, x, &mut y, c).or(Some(3)); r.unwrap();", NONE, "unknown"),
     ("put(ctx, x, &mut y, c);", NONE, "refuted"), ("put(ctx, x, &mut y, c).is_some();", NONE, "refuted"),
     ("put(ctx, x, &mut y, c).unwrap_or(3);", NONE, "refuted"), ("on(ctx, x, &mut y, c);", NONE + ON, "refuted"),
     ("put(ctx, x, &mut y, c).unwrap();", checked("Option<usize>", "Some(0)"), "refuted"),
@@ -261,4 +275,34 @@ OWN = "mod own { pub enum Option<T> { None, Some(T) } impl<T> Option<T> { pub fn
 def test_where_unwrap_is_asked_of_it_a_function_that_gives_nothing_ends_the_kernel(
     lines: str, before: str, told: str
 ) -> None:
-    assert judged(lines, BOOL, before) == told
+    assert judged(lines, f"{BOOL}, b: bool", before) == told
+
+
+STOPS = [
+    "panic!();",
+    "if c { panic!(); } else { todo!(); }",
+    "assert!(1 > 2);",
+    "std::process::exit(1);",
+    "if c { panic!(); } stop(c);",
+    "let a = 0usize; let b = 4 / a;",
+]
+
+
+@pytest.mark.parametrize("lines", STOPS)
+def test_a_kernel_of_which_every_run_stops_is_not_proved(lines: str) -> None:
+    before = "fn stop(c: bool) { if !c { unreachable!(); } }"
+    assert judged(f"{ALL} {lines}", BOOL, before) == judged(f"{lines} {ALL}", BOOL, before) == "unknown"
+    assert judged(f"if b {{ {lines} }} {ALL}", f"{BOOL}, b: bool", before) == "proved"
+    assert judged(f"if b {{ {ALL} return y; }} {lines}", f"{BOOL}, b: bool", before) == "proved"
+    assert judged(f"if 1 > 2 {{ {lines} }} {ALL}", BOOL, before) == "proved"
+
+
+def test_an_element_that_is_there_and_a_divisor_that_may_be_zero_stop_no_run_for_sure() -> None:
+    assert judged(f"let t = [1usize, 2]; let k = t[1]; {ALL}", BOOL) == "proved"
+    assert judged(f"let t = [1usize, 2]; let k = t[2]; {ALL}", BOOL) == "unknown"
+    assert judged(f"let t = [1usize, 2]; if c {{ let k = t[2]; }} {ALL}", BOOL) == "proved"
+    assert judged(f"let b = 4 / n; {ALL}", SIZE) == "proved"
+
+
+def test_a_macro_of_the_crate_stops_nothing_by_its_name() -> None:
+    assert judged("todo!();", BOOL, "macro_rules! todo { () => {} }") == "refuted"

@@ -28,8 +28,8 @@ from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.regions import boxes_of, in_memory
 from dmaverify.prove.flow.step_events import StepEvents
 from dmaverify.prove.flow.tile_outputs import dtypes_of, sides_of
-from dmaverify.prove.flow.tile_union import within
 from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, Touch
+from dmaverify.prove.flow.unwritten import within
 from dmaverify.prove.flow.written import Path
 from dmaverify.prove.meet import Walk, among
 from dmaverify.targets.target import Target

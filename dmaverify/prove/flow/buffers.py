@@ -8,13 +8,13 @@ way that a run can take, past all that may write it. All else is open, with the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import chain
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.program.ways import OnWay
-from dmaverify.prove.flow.tile_union import Grid, grid_of
+from dmaverify.prove.flow.tiles_twice import comes_back
+from dmaverify.prove.flow.unwritten import CellsLeft, left_of, within
 from dmaverify.prove.flow.ways import Passed, Ways, WaysUndecided
 from dmaverify.prove.meet import Walk
 from dmaverify.values import dataclass, field, replace
@@ -22,7 +22,6 @@ from dmaverify.values import dataclass, field, replace
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MOST_GROUPS = 512  # sets of cells that the same branches write
 MOST_WAYS = 32  # of writes, any two of which are compared
 COVER, ONCE, DEFINITE = "core/tiles-cover", "core/tiles-once", "core/definite"
 _MANY_WAYS = "there are too many ways through the function"
@@ -95,7 +94,9 @@ class UnmetUse:
 
 @dataclass(frozen=True)
 class CellsFound:
-    """Cells from `first` on that no write has (COVER, of so many `live`), or that writes have more than once (ONCE)."""
+    """Cells from `first` on that no write has (COVER, of so many `live`), or that writes have more than once (ONCE; 0:
+    it is not counted how many).
+    """
 
     rule: str
     count: int
@@ -148,25 +149,6 @@ class BufferJudge:
         if buffer.tiled:
             yield from self._counted()
 
-    @cached_property
-    def _walks(self) -> dict[Walk, int]:
-        """What accesses have, each by its place in the grid."""
-        buffer = self.buffer
-        every = (buffer.whole, *(access.cells for access in (*buffer.writes, *buffer.uses)))
-        return {walk: place for place, walk in enumerate(dict.fromkeys(w for w in every if w is not None))}
-
-    @cached_property
-    def grid(self) -> Grid | None:
-        return grid_of(list(self._walks), max(1, self.buffer.size))
-
-    def _by_way(self, writes: Sequence[HeldAccess]) -> dict[OnWay, list[int]]:
-        """The places in the grid of what writes have, by when they happen."""
-        out: dict[OnWay, list[int]] = {}
-        for write in writes:
-            if write.cells is not None:
-                out.setdefault(write.when, []).append(self._walks[write.cells])
-        return out
-
     # ------------------------------------------------------------ written before it is used
 
     def _never(self) -> Iterator[UnmetUse | OpenClaim]:
@@ -197,21 +179,19 @@ class BufferJudge:
         before = [write for write in self.buffer.writes if write.at < use.at]
         if self.ways.all_pass(use.when, [write.when for write in before if not write.tiled and not write.may]):
             return None
-        grid, walk = self.grid, use.cells if use.certain else self.buffer.whole
-        if grid is None:
-            return self._open(use, self._many)
+        walk = use.cells if use.certain else self.buffer.whole
         if walk is None:
             return self._open(use, "the digits of its mapping depend on one another")
         before = [replace(write, partial=True) if _elsewhere(write, use) else write for write in before]
-        sure = self._by_way([write for write in before if not write.may])
+        sure = [(write.cells, write.when) for write in before if write.cells is not None and not write.may]
+        left = left_of(walk, sure, use.when)
+        if left is None:
+            return self._open(use, self._many)
         doubtful = [write.when for write in before if write.cells is None or write.may or not write.certain]
-        around, wanted = set(use.when.path), grid.covered[self._walks[walk]]
-        always = [when for when in sure if not when.exits and set(when.path) <= around]
-        left = grid.left((self._walks[walk],), [place for when in always for place in sure.pop(when)])
-        maybe = not use.certain and bool((wanted & ~left).any())  # what is read may be what was written
+        maybe = not use.certain and left.partly  # what is read may be what was written
         doubt: OpenClaim | None = None
         missed: dict[str, NDArray[Any]] = {}
-        for writers, cells in _groups(left, {when: ~grid.left((), places) for when, places in sure.items()}):
+        for writers, cells in left.groups():
             if self.ways.past(use.when, writers) is None:
                 continue
             passed = self.ways.past(use.when, [*writers, *doubtful])
@@ -221,10 +201,10 @@ class BufferJudge:
                 missed[passed.told] = missed.get(passed.told, False) | cells
         if not missed:
             return doubt
-        way, cells = max(missed.items(), key=lambda one: grid.count(one[1]))
+        way, cells = max(missed.items(), key=lambda one: left.grid.count(one[1]))
         if not self.buffer.tiled:
             return UnmetUse(use, way)
-        return UnmetUse(use, way, grid.count(cells), grid.count(wanted), _first(grid, cells))
+        return UnmetUse(use, way, left.grid.count(cells), left.grid.count(left.read), left.first(cells))
 
     def _open(self, use: HeldAccess, why: str) -> OpenClaim:
         what = f"read in line {use.line}" if use.line else "given away"
@@ -239,46 +219,73 @@ class BufferJudge:
 
     def _counted(self) -> Iterator[CellsFound | TurnsAgain | OpenClaim]:
         """Cells that tiles write twice; of a buffer that the function was given, cells that they leave as well."""
-        buffer, grid = self.buffer, self.grid
-        unclear = any(write.cells is None or write.may or not write.certain for write in buffer.writes)
-        if unclear or buffer.whole is None or grid is None:
+        buffer = self.buffer
+        rows = [(write.cells, write.when) for write in buffer.writes if write.cells is not None]
+        unclear = len(rows) < len(buffer.writes) or any(write.may or not write.certain for write in buffer.writes)
+        found = left_of(buffer.whole, rows, OnWay()) if not unclear and buffer.whole is not None else None
+        if found is None:
             if not buffer.own:
+                why = _doubt(buffer.writes) if unclear or buffer.whole is None else self._many
                 said = f"that the tiles cover `{buffer.name}`, no part of it twice, is not judged"
-                yield OpenClaim(COVER, said, _doubt(buffer.writes) if grid is not None else self._many, unknown=False)
+                yield OpenClaim(COVER, said, why, unknown=False)
             return
-        ways = self._by_way(buffer.writes)
-        live = grid.covered[self._walks[buffer.whole]]
-        left = grid.left((self._walks[buffer.whole],), chain(*ways.values()))
-        if left.any() and not (buffer.own and buffer.uses):
-            yield CellsFound(COVER, grid.count(left), _first(grid, left), grid.count(live))
+        never = found.never
+        if never.any() and not (buffer.own and buffer.uses):
+            yield self._cells(COVER, found, never)
         if any(not write.tiled for write in buffer.writes):
             return  # written as a whole and then in part: meant as it stands
         again = next((told for told in map(self._again, buffer.writes) if told is not None), None)
-        told = again or self._twice(grid, ways, live)
+        told = again or self._twice(found)
         if told is not None:
             yield told
 
-    def _twice(
-        self, grid: Grid, ways: Mapping[OnWay, Sequence[int]], live: NDArray[Any]
-    ) -> CellsFound | OpenClaim | None:
-        """Cells that two ways of writes have more than once together; of two that always happen first."""
-        said = f"that no element of `{self.buffer.name}` is written twice is not decided"
+    def _cells(self, rule: str, found: CellsLeft, cells: NDArray[Any]) -> CellsFound:
+        return CellsFound(rule, found.grid.count(cells), found.first(cells), found.grid.count(found.read))
+
+    def _twice(self, found: CellsLeft) -> CellsFound | OpenClaim | None:
+        """Cells that a write has more than once, or two ways of writes together; of two that always happen first."""
+        ways = {**({OnWay(): found.always} if found.always else {}), **found.others}
         if len(ways) > MOST_WAYS:
-            why = "its writes stand behind too many conditions"
-            return OpenClaim(ONCE, said, why) if self.buffer.alone else None
-        count: dict[OnWay, Any] = {when: sum(grid.times[place] for place in places) for when, places in ways.items()}
-        order, doubt = sorted(ways, key=lambda when: not when.always), ""
-        for number, when in enumerate(order):
-            for other in order[number:]:
-                twice = live & ((count[when] if other is when else count[when] + count[other]) > 1)
-                if not twice.any():
-                    continue
-                always = when.always and other.always
-                why = "" if always else self._on_one_way(when, other)
-                if always or (why and not self.buffer.alone):
-                    return CellsFound(ONCE, grid.count(twice), _first(grid, twice), grid.count(live))
-                doubt = doubt or why
-        return OpenClaim(ONCE, said, doubt) if doubt else None
+            return self._not_once("its writes stand behind too many conditions") if self.buffer.alone else None
+        count: dict[OnWay, Any] = {
+            when: sum(1 * found.grid.covered[n] for n in places) for when, places in ways.items()
+        }
+        doubt: OpenClaim | None = None
+        for told in map(self._by_itself, self.buffer.writes):
+            if isinstance(told, CellsFound):
+                return told
+            doubt = doubt or told
+        for when, other in combinations_with_replacement(ways, 2):
+            twice = found.read & ((count[when] if other is when else count[when] + count[other]) > 1)
+            told = self._where_both(when, other, self._cells(ONCE, found, twice)) if twice.any() else None
+            if isinstance(told, CellsFound):
+                return told
+            doubt = doubt or told
+        return doubt
+
+    def _by_itself(self, write: HeldAccess) -> CellsFound | OpenClaim | None:
+        """An element that one write has in two turns."""
+        assert write.cells is not None
+        assert self.buffer.whole is not None
+        walk = write.cells.straight
+        found = comes_back(walk)
+        if found == "none":
+            return None
+        at = walk.address(found[0]) if not isinstance(found, str) else -1
+        if at < 0 or not within(Walk(at, ()), [self.buffer.whole.straight]):
+            return self._not_once(f"the tile in line {write.line} may come back to what it wrote")
+        return self._where_both(write.when, write.when, CellsFound(ONCE, 0, at, 0))
+
+    def _not_once(self, why: str) -> OpenClaim:
+        return OpenClaim(ONCE, f"that no element of `{self.buffer.name}` is written twice is not decided", why)
+
+    def _where_both(self, one: OnWay, other: OnWay, found: CellsFound) -> CellsFound | OpenClaim | None:
+        """What is written twice, if both happen in one run."""
+        always = one.always and other.always
+        why = "" if always else self._on_one_way(one, other)
+        if always or (why and not self.buffer.alone):
+            return found
+        return self._not_once(why) if why else None
 
     def _on_one_way(self, one: OnWay, other: OnWay) -> str:
         """Why both may happen in one run; nothing where they cannot."""
@@ -306,22 +313,6 @@ def _elsewhere(write: HeldAccess, use: HeldAccess) -> bool:
     through another window.
     """
     return bool(write.moving & use.when.turns.keys()) and write.starts != use.starts
-
-
-def _groups(left: NDArray[Any], ways: Mapping[OnWay, NDArray[Any]]) -> Iterator[tuple[tuple[OnWay, ...], NDArray[Any]]]:
-    """Cells that are written on the same ways, those first that lie first. Raises WaysUndecided."""
-    found: dict[tuple[OnWay, ...], NDArray[Any]] = {(): left} if left.any() else {}
-    for when, cells in ways.items():
-        parts = [part for key, own in found.items() for part in (((*key, when), own & cells), (key, own & ~cells))]
-        found = {key: part for key, part in parts if part.any()}
-        if len(found) > MOST_GROUPS:
-            raise WaysUndecided
-    yield from sorted(found.items(), key=lambda one: int(one[1].argmax()))
-
-
-def _first(grid: Grid, cells: NDArray[Any]) -> int:
-    """The least position of these cells."""
-    return sum(value * stride for (_, stride, _), value in grid.first(next(grid.cells(cells))).items())
 
 
 def _doubt(before: Sequence[HeldAccess]) -> str:

@@ -21,7 +21,7 @@ from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.turns import Affine
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
-from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid
+from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid, reach
 from dmaverify.values import dataclass
 
 MOST_GAPS = 4096  # cells of no tile that are looked at one by one, for padding and other writers
@@ -125,10 +125,9 @@ def _volume(tiles: Tiles, digits: Sequence[Digit]) -> int:
 def _inside(output: Output) -> bool:
     """Whether all tiles lie on the tensor; where they do not, `core/in-bounds` says so."""
     for one in output.tiles:
-        for (_, _, size), (start, length) in one.windows.items():
-            moved = [step * (count - 1) for step, count in zip(start.steps, one.counts, strict=True)]
-            low, high = (start.constant + sum(pick(0, m) for m in moved) for pick in (min, max))
-            if low < 0 or high + length > size:
+        for (_, _, size), window in one.windows.items():
+            low, end = reach(*window, one.counts)
+            if low < 0 or end > size:
                 return False
     return True
 

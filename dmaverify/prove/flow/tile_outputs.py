@@ -44,7 +44,7 @@ class Tiles:
     extra: tuple[int, ...] = ()
 
     def window(self, digit: Digit) -> tuple[Affine, int]:
-        return self.windows.get(digit, (Affine(0, (0,) * len(self.counts)), digit[2]))
+        return self.boxes.window(digit)
 
     @property
     def counts(self) -> tuple[int, ...]:

@@ -1,10 +1,10 @@
-"""The union of tiles, as boxes: what they leave out, what two of them share, how often each of them has a position.
+"""The union of tiles, as boxes: what they leave out, what two of them share; walks over one memory as such.
 
-Knows: starts that are affine in loops, intervals, boxes on a grid of all their ends; walks over one memory as such.
-Does not know: order, what a tile is for, how a finding is shown.
+Knows: starts that are affine in loops, intervals, boxes on a grid of all their ends.
+Does not know: order, what a tile is for, how often a tile comes to a position (`tiles_twice`), how a finding is shown.
 Law: exact, or None where a list would grow too long: no volume is added to another one, no tile is left out. A digit
 whose loops move nothing else contributes the union of its intervals; digits that one loop moves together are listed
-iteration by iteration. Where positions are counted (`times`), each interval is listed as often as loops come to it.
+iteration by iteration.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dmaverify.language.distinct import distinct
 from dmaverify.program.turns import Affine
-from dmaverify.prove.meet import Walk, apart, difference
-from dmaverify.values import dataclass, replace
+from dmaverify.prove.meet import Walk
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,17 +44,18 @@ class Boxes:
     counts: tuple[int, ...]
     rows: tuple[Digit, tuple[int, ...]] | None = None
 
+    def window(self, digit: Digit) -> tuple[Affine, int]:
+        """Start and length on a digit; missing: all of it."""
+        return self.windows.get(digit, (Affine(0, (0,) * len(self.counts)), digit[2]))
+
 
 @dataclass(frozen=True)
 class Grid:
-    """A grid of all ends of boxes: `cuts` of each digit, ends included, and per writer which of its cells it covers;
-    how many `times`, where that was asked.
-    """
+    """A grid of all ends of boxes: `cuts` of each digit, ends included, and per writer which of its cells it covers."""
 
     digits: tuple[Digit, ...]
     cuts: tuple[NDArray[np.int64], ...]
     covered: tuple[NDArray[np.bool_], ...]
-    times: tuple[NDArray[np.int64], ...] = ()
 
     def first(self, cell: Sequence[int]) -> dict[Digit, int]:
         """The first position of a cell."""
@@ -103,13 +104,13 @@ class _Group:
     lengths: tuple[int, ...]
 
 
-def grid(digits: Sequence[Digit], writers: Sequence[Boxes], *, times: bool = False) -> Grid | None:
-    """Where the boxes of all writers lie, and how many `times`; None where that takes too long a list."""
+def grid(digits: Sequence[Digit], writers: Sequence[Boxes]) -> Grid | None:
+    """Where the boxes of all writers lie; None where that takes too long a list."""
     import numpy as np
 
     every: list[list[_Group]] = []
     for writer in writers:
-        groups = _groups(writer, digits, times)
+        groups = _groups(writer, digits)
         if groups is None:
             return None
         every.append(groups)
@@ -121,33 +122,30 @@ def grid(digits: Sequence[Digit], writers: Sequence[Boxes], *, times: bool = Fal
             low = np.clip(group.lows[at], 0, digit[2])
             ends += [low, np.clip(group.lows[at] + group.lengths[at], 0, digit[2])]
         cuts.append(distinct(np.concatenate(ends)))
-    if prod(len(c) - 1 for c in cuts) * (len(writers) if times else 1) > MOST_CELLS:
+    if prod(len(c) - 1 for c in cuts) > MOST_CELLS:
         return None
-    painted = tuple(_painted(groups, tuple(digits), cuts, times) for groups in every)
-    if times:
-        return Grid(tuple(digits), tuple(cuts), tuple(one > 0 for one in painted), painted)
-    return Grid(tuple(digits), tuple(cuts), painted)
+    return Grid(tuple(digits), tuple(cuts), tuple(_painted(groups, tuple(digits), cuts) for groups in every))
 
 
 def _painted(
-    groups: Sequence[_Group], digits: tuple[Digit, ...], cuts: Sequence[NDArray[np.int64]], times: bool
-) -> NDArray[Any]:
-    """Which cells one writer covers, or how many times."""
+    groups: Sequence[_Group], digits: tuple[Digit, ...], cuts: Sequence[NDArray[np.int64]]
+) -> NDArray[np.bool_]:
+    """Which cells one writer covers."""
     import numpy as np
 
-    made: NDArray[Any] = np.ones([1] * len(digits), dtype=np.int64 if times else bool)
+    made = np.ones([1] * len(digits), dtype=bool)
     for group in groups:
         at = [digits.index(d) for d in group.digits]
-        own = _own_times(group, [cuts[i] for i in at])
+        own = _own_cells(group, [cuts[i] for i in at])
         order = np.argsort(at)
         shape = [1] * len(digits)
         for i in at:
             shape[i] = len(cuts[i]) - 1
-        made = made * np.transpose(own if times else own > 0, order).reshape(shape)
+        made = made & np.transpose(own, order).reshape(shape)
     return np.broadcast_to(made, [len(c) - 1 for c in cuts])
 
 
-def _own_times(group: _Group, cuts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _own_cells(group: _Group, cuts: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
     import numpy as np
 
     spans = []
@@ -159,23 +157,24 @@ def _own_times(group: _Group, cuts: Sequence[NDArray[np.int64]]) -> NDArray[np.i
         steps = np.zeros(len(cuts[0]), dtype=np.int64)
         np.add.at(steps, first, 1)
         np.add.at(steps, end, -1)
-        return np.cumsum(steps)[:-1]
-    found = np.zeros([len(c) - 1 for c in cuts], dtype=np.int64)
+        return np.cumsum(steps)[:-1] > 0
+    found = np.zeros([len(c) - 1 for c in cuts], dtype=bool)
     for box in zip(*(zip(*span, strict=True) for span in spans), strict=True):
-        found[tuple(slice(int(a), int(b)) for a, b in box)] += 1
+        found[tuple(slice(int(a), int(b)) for a, b in box)] = True
     return found
 
 
 # ---------------------------------------------------------------- the boxes of one writer
 
 
-def _groups(writer: Boxes, digits: Sequence[Digit], times: bool) -> list[_Group] | None:
+def _groups(writer: Boxes, digits: Sequence[Digit]) -> list[_Group] | None:
     """The digits of a writer, those together that a loop moves together; None where their list is too long."""
     import numpy as np
 
-    if any(_reach(start, length, writer.counts) >= MOST_POSITION for start, length in writer.windows.values()):
+    ends = [end for window in writer.windows.values() for end in reach(*window, writer.counts)]
+    if any(abs(end) >= MOST_POSITION for end in ends):
         return None
-    starts = {d: writer.windows.get(d, (Affine(0, (0,) * len(writer.counts)), d[2])) for d in digits}
+    starts = {d: writer.window(d) for d in digits}
     out: list[_Group] = []
     left = list(digits)
     if writer.rows is not None:
@@ -193,7 +192,7 @@ def _groups(writer: Boxes, digits: Sequence[Digit], times: bool) -> list[_Group]
                 left.remove(digit)
                 members.append(digit)
                 moving |= _moving(starts[digit][0], writer.counts)
-        made = _alone(members[0], *starts[members[0]], writer.counts, times) if len(members) == 1 else None
+        made = _alone(members[0], *starts[members[0]], writer.counts) if len(members) == 1 else None
         if len(members) > 1:
             made = _together(members, starts, sorted(moving), writer.counts)
         if made is None:
@@ -202,17 +201,19 @@ def _groups(writer: Boxes, digits: Sequence[Digit], times: bool) -> list[_Group]
     return out
 
 
-def _reach(start: Affine, length: int, counts: Sequence[int]) -> int:
-    return abs(start.constant) + length + sum(abs(s) * c for s, c in zip(start.steps, counts, strict=True))
+def reach(start: Affine, length: int, counts: Sequence[int]) -> tuple[int, int]:
+    """The first position of a window over all its iterations, and the one behind the last."""
+    moved = [step * (count - 1) for step, count in zip(start.steps, counts, strict=True)]
+    return start.constant + sum(min(0, m) for m in moved), start.constant + sum(max(0, m) for m in moved) + length
 
 
 def _moving(start: Affine, counts: Sequence[int]) -> set[int]:
     return {i for i, (step, count) in enumerate(zip(start.steps, counts, strict=True)) if step and count > 1}
 
 
-def _alone(digit: Digit, start: Affine, length: int, counts: Sequence[int], times: bool) -> _Group | None:
-    """The intervals of a digit: by rising step, a loop lengthens the run as long as it leaves no gap (nor, where the
-    `times` are asked, comes back to it), else it repeats what is there.
+def _alone(digit: Digit, start: Affine, length: int, counts: Sequence[int]) -> _Group | None:
+    """The intervals of a digit: by rising step, a loop lengthens the run as long as it leaves no gap, else it repeats
+    what is there.
     """
     import numpy as np
 
@@ -224,13 +225,12 @@ def _alone(digit: Digit, start: Affine, length: int, counts: Sequence[int], time
             loops.append((abs(step), count))
     lows = np.array([low], dtype=np.int64)
     for step, count in sorted(loops):
-        if len(lows) == 1 and (step == length if times else step <= length):
+        if len(lows) == 1 and step <= length:
             length += step * (count - 1)
         elif len(lows) * count > MOST_INTERVALS:
             return None
         else:
-            lows = (lows[:, None] + step * np.arange(count, dtype=np.int64)).ravel()
-            lows = lows if times else distinct(lows)
+            lows = distinct((lows[:, None] + step * np.arange(count, dtype=np.int64)).ravel())
     return _Group((digit,), (lows,), (length,))
 
 
@@ -252,20 +252,9 @@ def _together(
 # ---------------------------------------------------------------- walks over one memory
 
 
-def within(read: Walk, rows: Sequence[Walk]) -> bool:
-    """Whether the rows, which are straight, together have all that is read; no where that takes too long a list."""
-    if read.straight in rows:
-        return True
-    near = [row for row in rows if row.low <= read.high and read.low <= row.high and not apart(difference(row, read))]
-    low = min((walk.low for walk in (read, *near)), default=0)
-    moved = [replace(walk, base=walk.base - low) for walk in (read, *near)]
-    made = grid_of(moved, 1 + max(walk.high for walk in moved), times=False) if near else None
-    return made is not None and not made.left((0,), range(1, len(moved))).any()
-
-
-def grid_of(walks: Sequence[Walk], size: int, *, times: bool = True) -> Grid | None:
-    """Which addresses from 0 to `size` each walk has, in cells by rising address, and how many `times` it comes to each
-    of them; None where that takes too long a list.
+def grid_of(walks: Sequence[Walk], size: int) -> Grid | None:
+    """Which addresses from 0 to `size` each walk has, in cells by rising address; None where that takes too long a
+    list.
     """
     straight = [walk.straight for walk in walks]
     cuts = [1]
@@ -274,7 +263,7 @@ def grid_of(walks: Sequence[Walk], size: int, *, times: bool = True) -> Grid | N
             cuts.append(cut)
     tops = [*(high // low for low, high in pairwise(cuts)), -(-size // cuts[-1])]
     digits = tuple(("", low, count) for low, count in zip(reversed(cuts), reversed(tops), strict=True))
-    return grid(digits, [_boxes(walk, digits) for walk in straight], times=times)
+    return grid(digits, [_boxes(walk, digits) for walk in straight])
 
 
 def _split(walk: Walk, cut: int) -> tuple[list[Run], list[Run]] | None:

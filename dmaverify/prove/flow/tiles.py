@@ -3,9 +3,9 @@
 Knows: windows that move with loops, the rows of a scatter, common digits of all of them, what reads lie between writes.
 Does not know: what is inside a tile (each iteration by itself is `core`'s business), what tiles leave out
 (`tile_cover`), how a finding is shown.
-Law: `unsat` of the overlap question is the proof that no two tiles share an element. A second write is fine only where
-a step between the two reads what they share; where one of the two writes the whole tensor, which promises nothing of
-the kind, that is left to be supposed (`again`). A loop that does not move the tile writes the same elements in every
+Law: two tiles that share no element (`tiles_twice`) are written once. A second write is fine only where a step between
+the two reads what they share; where one of the two writes the whole tensor, which promises nothing of the kind, that
+is left to be supposed (`again`). A loop that does not move the tile writes the same elements in every
 iteration: the tile is a buffer where a step of the same body reads it in each iteration (hazards say in which order);
 where none does, its elements are written twice.
 
@@ -22,7 +22,8 @@ from dmaverify.program.turns import loop_values
 from dmaverify.prove.flow.tile_cover import Elsewhere, Unwritten, covers, flat_position, is_element
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
 from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid
-from dmaverify.prove.smt import Query, Session, all_of, any_of, linear, number
+from dmaverify.prove.flow.tiles_twice import between, by_itself, counters_at
+from dmaverify.prove.smt import Session
 from dmaverify.values import dataclass
 
 
@@ -72,10 +73,10 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
             apart = apart and (answer == "none" or not promised)
             meet = isinstance(answer, SharedElement)
             if first is second:
-                anew = _anew(output, first, answer, order, session, elsewhere)
+                anew = _anew(output, first, answer, order, elsewhere)
                 answer, meet = anew, meet or anew != answer
             elif answer != "none":
-                answer = _unread(output, (first, second), order, answer, session, elsewhere)
+                answer = _unread(output, (first, second), order, answer, elsewhere)
                 if answer == "none" and _comes_back(output, first, second, order, session):
                     answer = "unknown"
             if answer == "none":
@@ -99,7 +100,6 @@ def _anew(
     tiles: Tiles,
     found: SharedElement | str,
     order: Order,
-    session: Session,
     elsewhere: Elsewhere,
 ) -> SharedElement | str:
     """Two iterations, of which the tiles meet (`found`) or the loop does not move the tile, with an element that no
@@ -119,17 +119,17 @@ def _anew(
     if not still:
         return found
     point: dict[Digit, int] | None = {d: tiles.window(d)[0].constant for d in output.digits}
-    counters: list[int] | None = [0] * len(tiles.turns)
+    counters: tuple[int, ...] | None = (0,) * len(tiles.turns)
     if readers:
         made = grid(output.digits, [t.boxes for t in (tiles, *readers)])
         point = None if made is None else _left_over(made, 1)
-        counters = None if point is None else _counters_at(tiles, point, session)
+        counters = None if point is None else counters_at(output.digits, tiles.boxes, point)
     if point is None or counters is None or _perhaps_read(output, point, others, elsewhere):
         return "unknown"
-    first = loop_values(tiles.turns, counters)
-    counters[still[-1]] = 1
+    at, later = list(counters[: len(tiles.turns)]), list(counters[: len(tiles.turns)])
+    later[still[-1]] = 1
     where = {output.label(d): value for d, value in point.items()}
-    return SharedElement(tiles, tiles, first, loop_values(tiles.turns, counters), where)
+    return SharedElement(tiles, tiles, loop_values(tiles.turns, at), loop_values(tiles.turns, later), where)
 
 
 def _left_over(made: Grid, both: int) -> dict[Digit, int] | None:
@@ -172,7 +172,6 @@ def _unread(
     pair: tuple[Tiles, Tiles],
     order: Order,
     found: SharedElement | str,
-    session: Session,
     elsewhere: Elsewhere,
 ) -> SharedElement | str:
     """What two tiles share less what a step between them reads; "none" where that is nothing."""
@@ -196,11 +195,11 @@ def _unread(
         return "none"
     if _perhaps_read(output, point, steps, elsewhere):
         return "unknown"
-    sides = [_counters_at(tiles, point, session) for tiles in (first, second)]
+    sides = [counters_at(output.digits, tiles.boxes, point) for tiles in (first, second)]
     if sides[0] is None or sides[1] is None:
         return "unknown"
     where = {output.label(d): value for d, value in point.items()}
-    at = [loop_values(t.turns, side or ()) for t, side in zip((first, second), sides, strict=True)]
+    at = [loop_values(t.turns, (side or ())[: len(t.turns)]) for t, side in zip((first, second), sides, strict=True)]
     return SharedElement(first, second, at[0], at[1], where)
 
 
@@ -221,61 +220,17 @@ def _steps(output: Output, tiles: Tiles) -> list[tuple[int, ...]]:
     return [tuple(tiles.window(d)[0].steps[: len(tiles.turns)]) for d in output.digits]
 
 
-def _counters_at(tiles: Tiles, point: Mapping[Digit, int], session: Session) -> list[int] | None:
-    """The counters of an iteration that writes the point."""
-    names = {i: f"t{i}" for i, count in enumerate(tiles.counts) if count > 1}
-    parts = []
-    for digit, value in point.items():
-        start, length = tiles.window(digit)
-        at = linear(start.constant, [(start.steps[i], name) for i, name in names.items()])
-        parts += [f"(<= {at} {number(value)})", f"(< {number(value - length)} {at})"]
-    query = Query(tuple((name, 0, tiles.counts[i]) for i, name in names.items()), (all_of(parts),))
-    answer = session.ask(query, "core/tiles-once")
-    if answer.status != "sat":
-        return None
-    return [answer.model.get(f"t{i}", 0) for i in range(len(tiles.turns))]
-
-
 def _twice(output: Output, first: Tiles, second: Tiles, session: Session) -> SharedElement | str:
     """Two tiles with a common element, "none" or "unknown"."""
-    if first is second and not first.moving:
-        return "none"
-    query, order = _overlap_question(output, first, second)
-    answer = session.ask(query, "core/tiles-once")
-    if answer.status != "sat":
-        return "none" if answer.status == "unsat" else "unknown"
-    model = session.smallest(query, order, answer).model
-    sides = []
-    for tiles, letter in ((first, "a"), (second, "b")):
-        sides.append([model.get(f"{letter}{i}", 0) for i in range(len(tiles.counts))])
-    where = {}
-    for digit in output.digits:
-        starts = [t.window(digit)[0].at(at) for t, at in zip((first, second), sides, strict=True)]
-        where[output.label(digit)] = max(starts)
-    at = [loop_values(t.turns, side[: len(t.turns)]) for t, side in zip((first, second), sides, strict=True)]
+    digits = output.digits
+    one = first is second
+    found = by_itself(digits, first.boxes) if one else between(digits, first.boxes, second.boxes, session)
+    if isinstance(found, str):
+        return found
+    where = {output.label(digit): value for digit, value in found.where.items()}
+    sides = zip((first, second), (found.first, found.second), strict=True)
+    at = [loop_values(tiles.turns, counters[: len(tiles.turns)]) for tiles, counters in sides]
     return SharedElement(first, second, at[0], at[1], where)
-
-
-def _overlap_question(output: Output, first: Tiles, second: Tiles) -> tuple[Query, list[str]]:
-    """Two iterations, not the same one, whose tiles meet on every digit."""
-    variables: list[tuple[str, int | None, int | None]] = []
-    terms: list[dict[int, str]] = []
-    for tiles, letter in ((first, "a"), (second, "b")):
-        names = {i: f"{letter}{i}" for i, count in enumerate(tiles.counts) if count > 1}
-        variables += [(name, 0, tiles.counts[i]) for i, name in names.items()]
-        terms.append(names)
-    parts = []
-    for digit in output.digits:
-        (start_a, length_a), (start_b, length_b) = first.window(digit), second.window(digit)
-        ahead = linear(
-            start_b.constant - start_a.constant,
-            [(start_b.steps[i], name) for i, name in terms[1].items()]
-            + [(-start_a.steps[i], name) for i, name in terms[0].items()],
-        )
-        parts += [f"(< {ahead} {number(length_a)})", f"(< {number(-length_b)} {ahead})"]
-    if first is second:
-        parts.append(any_of([f"(not (= {terms[0][i]} {terms[1][i]}))" for i in terms[0] if i < len(first.turns)]))
-    return Query(tuple(variables), tuple(p for p in parts if p != "true")), [name for name, _, _ in variables]
 
 
 def worse(one: str | None, other: str) -> str:

@@ -53,7 +53,7 @@ def undecided_tiles(result: Together, steps: Sequence[Step]) -> Iterator[str]:
             f"{who}, and whether all that the earlier one wrote is read in between was not decided: let a step between "
             "the two read the same view (tile, length, start), or let the start move by the length"
             if meet
-            else f"whether {who} was not decided within the solver's limit: raise --rlimit, or use fewer loops"
+            else f"whether {who} was not decided: use fewer loops, or raise --rlimit"
         )
 
 

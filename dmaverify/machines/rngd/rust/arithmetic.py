@@ -28,11 +28,11 @@ from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Numbers,
     Opaque,
-    Record,
     Sequence,
     Tuple,
     Unknown,
     Value,
+    parts_in,
     sources_of,
 )
 
@@ -63,6 +63,8 @@ class RustArithmetic(ControlFlow):
         sides = [self._operand(code, one, frame) for one in (left, right)]
         a, b = sides
         made = operated(code.text(sign), a, b) if isinstance(a, Numbers) and isinstance(b, Numbers) else None
+        if code.text(sign) in "/%" and isinstance(b, Numbers) and b.single == 0:
+            self.walk.leave("program")
         if made is not None and max(abs(made.low), abs(made.high)) <= MAX_VALUE:
             return made
         if isinstance(a, Numbers) and isinstance(b, Numbers) and None not in (a.single, b.single):
@@ -152,7 +154,9 @@ class RustArithmetic(ControlFlow):
             return self._slice(whole, at)
         if isinstance(at, Unknown) and (_LEAVES in at.reason or lacking(at)):
             return at  # it stops there
-        return self.one_of(whole, at.single if isinstance(at, Numbers) else None)
+        found = self.one_of(whole, at.single if isinstance(at, Numbers) else None)
+        self.walk.stops += [self.walk.when] if lacking(found) else []
+        return found
 
     def _places(self, code: Code, node: Node, frame: Frame, whole: Value) -> Sequence | None:
         """`..b`, `a..`, `..` of a list whose length is known."""
@@ -204,9 +208,6 @@ def _all_numbers(value: Value) -> bool:
         case Sequence():
             own = elements(value)
             return own is not None and all(map(_all_numbers, own))
-        case Tuple(parts):
-            return all(map(_all_numbers, parts))
-        case Record():
-            return bool(value.parts) and all(map(_all_numbers, value.parts.values()))
         case _:
-            return False
+            parts = parts_in(value)
+            return (bool(parts) or isinstance(value, Tuple)) and all(map(_all_numbers, parts))

@@ -29,6 +29,7 @@ from dmaverify.machines.rngd.rust.values import (
     forgotten,
     known,
     may_index,
+    over_parts,
 )
 from dmaverify.values import replace
 
@@ -78,10 +79,8 @@ class Assignments(Functions):
                     if plain
                     else Unknown("a view that changes while the kernel runs")
                 )
-            case Tuple(parts):
-                return Tuple(tuple(self.either((part,)) for part in parts))
-            case Record():
-                return replace(one, parts={name: self.either((part,)) for name, part in one.parts.items()})
+            case Tuple() | Record():
+                return over_parts(one, lambda part: self.either((part,)))
             case Sequence():
                 return Sequence(self.either((one.part,)), one.count)
             case _:

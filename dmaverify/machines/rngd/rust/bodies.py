@@ -56,9 +56,8 @@ MAX_DEPTH = 100
 MAX_CALLS_DEEP = 12
 MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones are read by their types
 _THROUGH = {
-    "reference_expression", "parenthesized_expression", "try_expression", "await_expression",
-    "return_expression", "break_expression", "const_block", "unsafe_block", "expression_statement",
-    "labeled_expression", "else_clause", "try_block",
+    "reference_expression", "parenthesized_expression", "await_expression", "return_expression", "break_expression",
+    "const_block", "unsafe_block", "expression_statement", "labeled_expression", "else_clause", "try_block",
 }  # fmt: skip
 _NUMERIC = {
     "binary_expression", "boolean_literal", "integer_literal", "type_cast_expression", "scoped_identifier",
@@ -93,6 +92,7 @@ class Bodies(Invocations):
             return
         frame = Frame(item.scope, {**parameters_around(item, own), **generics}, {}, own)
         self.ledger, self.walk, self.spent = EffectLedger(), WayWalk(), 0
+        self.nothing, self.absent = [], {}
         for one in item.parameters:
             if one.type == "parameter":
                 pattern = one.child_by_field_name("pattern")
@@ -282,6 +282,8 @@ class Bodies(Invocations):
             found = self._value(code, node, frame, expected)
         finally:
             self.depth -= 1
+        if id(found) in self.absent and node.type in ("call_expression", "identifier"):
+            self.gives_nothing(node, self.absent[id(found)][1])
         return self.settled(found, expected) if isinstance(found, Pending) else found
 
     def _value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -322,14 +324,20 @@ class Bodies(Invocations):
         if node.type == "return_expression":
             self.ledger.give(value, self.walk.when, soft=len(self.stack) > 1, leaves=len(self.stack) == 1)
             self.returned.append(value)
-            nothing = isinstance(value, Opaque) and value.what in ("None", "Err") and len(self.stack) in self.insisting
-            self.walk.leave("program" if nothing and not in_closure(node) else "function")
+            self.walk.leave("function")
         elif node.type == "break_expression":
             self.ledger.give(value, self.walk.when, soft=True)
             self.walk.leave("loop", label_of(code, node))
-        elif node.type == "try_expression" and any(kind == "function" for _, kind, _ in self.walk.scopes):
-            with self.walk.perhaps():
-                self.walk.leave("function")  # of the outermost function nothing is given away
+
+    def _try_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        """`?`: where a value is nothing, so is what the function gives."""
+        found = self.value(code, named(node)[0], frame, expected)
+        nothing = list(self.nothing)
+        if not self.absent and any(kind == "function" for _, kind, _ in self.walk.scopes):
+            self.leaves_on(self.walk.unsaid(), "function")  # of the outermost function nothing is given away
+        found = self.something(found, "function")
+        self.nothing = nothing if in_closure(node) else self.nothing
+        return found
 
     def _continue_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         self.walk.leave("turn", label_of(code, node))
@@ -341,6 +349,7 @@ class Bodies(Invocations):
         if value is not None and expected is not None:
             self.later_uses.used(value, expected)
         if value is None and name == "None":
+            self.gives_nothing(node, [self.walk.when])
             return Opaque("None")
         if value is None:
             self.mentioned(code, node, None, frame)

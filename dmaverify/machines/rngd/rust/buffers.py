@@ -20,8 +20,7 @@ from dmaverify.machines.rngd.rust.buffers_told import ToldBuffer
 from dmaverify.machines.rngd.rust.cells import held_buffer
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.order import unordered_effects
-from dmaverify.machines.rngd.rust.values import Held, Record, RustTensor, Tuple, Value, forgotten
-from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
+from dmaverify.machines.rngd.rust.values import Held, RustTensor, Sequence, Value, forgotten, over_parts, parts_in
 from dmaverify.program.ways import OnWay
 from dmaverify.prove.flow.buffers import BufferJudge
 from dmaverify.values import dataclass, field, replace
@@ -148,7 +147,7 @@ class EffectLedger:
             out.append(value)
         return out
 
-    def any_of(self, value: RustSequence, when: OnWay) -> None:
+    def any_of(self, value: Sequence, when: OnWay) -> None:
         """Enters that an element of a list is used, and nobody knows which."""
         if value.count != 1:
             self.give(value, when, soft=True)
@@ -271,37 +270,18 @@ class EffectLedger:
 
 def tensors_in(value: Value | None) -> Iterator[RustTensor]:
     """The tensors that a value is or holds."""
-    match value:
-        case RustTensor():
-            yield value
-        case Tuple(parts):
-            for part in parts:
-                yield from tensors_in(part)
-        case RustSequence(part, _, items):
-            for one in items if items is not None else (part,):
-                yield from tensors_in(one)
-        case Record():
-            for part in value.parts.values():
-                yield from tensors_in(part)
-        case _:
-            return
+    if isinstance(value, RustTensor):
+        yield value
+    for part in parts_in(value):
+        yield from tensors_in(part)
 
 
 def with_numbers_lost(value: Value, serial: int | None) -> Value:
     """A value in which the numbers of one buffer are no longer known, and are not left to a promise."""
-    match value:
-        case RustTensor():
-            own = value.buffer.serial if value.buffer is not None else None
-            return replace(value, holds=forgotten(value.holds or Held(()))) if own == serial else value
-        case Tuple(parts):
-            return Tuple(tuple(with_numbers_lost(part, serial) for part in parts))
-        case RustSequence(part, _, items):
-            kept = tuple(with_numbers_lost(one, serial) for one in items) if items is not None else None
-            return replace(value, part=with_numbers_lost(part, serial), items=kept)
-        case Record():
-            return replace(value, parts={n: with_numbers_lost(part, serial) for n, part in value.parts.items()})
-        case _:
-            return value
+    if isinstance(value, RustTensor):
+        own = value.buffer.serial if value.buffer is not None else None
+        return replace(value, holds=forgotten(value.holds or Held(()))) if own == serial else value
+    return over_parts(value, lambda part: with_numbers_lost(part, serial))
 
 
 def _by_others(tensor: RustTensor, who: str) -> Unjudged:

@@ -67,7 +67,8 @@ class ToldBuffer:
         if found.rule == COVER:
             message = f"{found.count:,} of {found.live:,} elements of `{name}` are never written by its tiles"
             return self.last, self._cells(COVER, message, "first unwritten", found.first, self.last, error=False)
-        message = f"{found.count:,} elements of `{name}` are written more than once by its tiles"
+        many = f"{found.count:,} elements of `{name}` are" if found.count else f"an element of `{name}` is"
+        message = f"{many} written more than once by its tiles"
         return self.last, self._cells(ONCE, message, "first written twice", found.first, self.last, error=held.alone)
 
     def _unmet(self, found: UnmetUse) -> Told:

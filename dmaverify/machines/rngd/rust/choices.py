@@ -3,21 +3,21 @@ names a pattern gives the parts of a value to.
 
 Knows: conditions over constants and parameters, `assert!`; identifiers, tuples, structs, slices, `mut`, `Some(x)`.
 Does not know: what branches do (`flow`), ways through a function (`paths`).
-Law: two conditions are one decision only where nothing can change what they name between them; an arm is called the
-one that is taken only where its number is known.
+Law: two conditions are one decision only where nothing can change what they name between them.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import arguments_in, named, places
+from dmaverify.machines.rngd.rust.declares import ASSERTS
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import INTEGERS
-from dmaverify.machines.rngd.rust.module import Item, NameScope
-from dmaverify.machines.rngd.rust.numbers import Look, number_of, split_top, truth_of
+from dmaverify.machines.rngd.rust.module import Item
+from dmaverify.machines.rngd.rust.numbers import split_top, truth_of
 from dmaverify.machines.rngd.rust.patterns import Partition, of_truths, partition, told_pattern
 from dmaverify.machines.rngd.rust.questions import AskedCondition, Conditions
 from dmaverify.machines.rngd.rust.values import (
@@ -40,11 +40,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-RANGE = re.compile(r"^(.*?)\.\.(=?)(.*)$", re.DOTALL)
-_CAPTURED = re.compile(r"^_?[a-z]\w*\s*@\s*(?!\()")  # `x @` before a pattern, which decides alone
 _OPPOSITE = {"!=": "==", ">=": "<", ">": "<="}
 _OF_ONE = re.compile(r"#(\d+)|\(#(\d+) (==|<) (-?\d+)\)")  # a question over one value
-_ASSERTS = {"assert": "", "assert_eq": "==", "assert_ne": "!="}
 
 
 class Choices(Conditions):
@@ -175,18 +172,18 @@ class Choices(Conditions):
         `debug_assert!(c)`.
         """
         parts = split_top(text, ",")
-        sign = _ASSERTS.get(called.removeprefix("debug_"))
+        sign = ASSERTS.get(called.removeprefix("debug_"))
         if sign is None or frame.scope.macro(called) is not None:
             return
         asked = parts[0].strip() if not sign or len(parts) < 2 else f"{parts[0].strip()} {sign} {parts[1].strip()}"
-        if truth_of(asked, self.types.look(frame)) is True:
-            return
+        truth = truth_of(asked, self.types.look(frame))
         again, inner = arguments_in(code, asked, byte)
-        some = self._of_build("debug_assertions") if called.startswith("debug_") else None
-        if len(inner) == 1:
-            fails = self.choices(again, inner[0], frame)[1]
-            with self.walk.chosen(OnWay((some, fails) if some is not None else (fails,))):
-                self.walk.leave("program")
+        if truth is True or (truth is None and len(inner) != 1):
+            return
+        fails = () if truth is False else (self.choices(again, inner[0], frame)[1],)
+        some = (self._of_build("debug_assertions"),) if called.startswith("debug_") else ()
+        with self.walk.chosen(OnWay((*some, *fails))):
+            self.walk.leave("program")
 
     def choices(self, code: Code, condition: Node, frame: Frame) -> tuple[WayChoice, WayChoice]:
         """The two arms of a condition. Conditions that ask the same of the same values are one decision."""
@@ -314,50 +311,3 @@ def _plainly(text: str, total: bool) -> tuple[str, bool]:
     if found is not None and (total or found[2] == "!="):
         text, turned = f"{found[1]} {_OPPOSITE[found[2]]} {found[3]}", not turned
     return text, turned
-
-
-def chosen_arm(code: Code, arms: list[Node], value: Value, look: Look, scope: NameScope) -> int | None:
-    """The arm that a known number, or a tuple of them, takes; None where that cannot be said."""
-    for arm in arms:
-        pattern = arm.child_by_field_name("pattern")
-        taken = _takes(code.text(pattern).strip() if pattern is not None else "", value, look, scope)
-        if taken is None:
-            return None
-        if taken:
-            return arm.id
-    return None
-
-
-def _takes(text: str, value: Value, look: Look, scope: NameScope) -> bool | None:
-    """Whether a pattern takes a value."""
-    if isinstance(value, Tuple):
-        inner = text[1:-1] if text.startswith("(") and text.endswith(")") else ""
-        parts = [part.strip() for part in split_top(inner, ",") if part.strip()]
-        if text != "_" and (len(parts) != len(value.parts) or ")" in inner or ".." in parts):
-            return None
-        told = [_takes(*pair, look, scope) for pair in zip(parts, value.parts, strict=False)]
-        return False if False in told else None if None in told else True
-    if text == "_" or re.fullmatch(r"[a-z_]\w*", text.replace("true", "1").replace("false", "0")):
-        found = scope.find(text, values=True)
-        if found is None or found.kind != "const":
-            return True if text == "_" or _is_known(value) else None
-    if not _is_known(value):
-        return None
-    held = [_holds(_CAPTURED.sub("", part.strip()), value.low, look) for part in text.split("|")]
-    return None if None in held else True in held
-
-
-def _is_known(value: Value) -> TypeGuard[Numbers]:
-    return isinstance(value, Numbers) and value.single is not None
-
-
-def _holds(pattern: str, value: int, look: Look) -> bool | None:
-    """Whether a number matches a literal, a constant, or a range of them."""
-    parts = RANGE.match(pattern)
-    if parts is None:
-        one = number_of(pattern, look)
-        return None if one is None or one.single is None else one.low == value
-    low, high = (number_of(part, look) if part.strip() else Numbers.of(value) for part in (parts[1], parts[3]))
-    if low is None or high is None:
-        return None
-    return low.low <= value and (value <= high.low if parts[2] or not parts[3].strip() else value < high.low)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_BYTES = 4_000_000
+_ARMS = {
+    "block", "unsafe_block", "expression_statement", "parenthesized_expression", "if_expression", "else_clause",
+    "match_expression", "match_block", "match_arm",
+}  # fmt: skip
 _PLACEHOLDER = re.compile(r"\{\{\s*crate_name\s*\}\}")
 """The name of the crate in a template of `cargo generate`."""
 
@@ -165,14 +169,17 @@ def passes_on(node: Node) -> bool:
     return outer is not None and outer.type == "arguments"
 
 
-def unwrapped(code: Code, arguments: list[Node]) -> str:
-    """What is asked of the result of a call at once: `unwrap`, `expect`, `?`; empty for anything else."""
-    call = arguments[0].parent.parent if arguments and arguments[0].parent is not None else None
-    around = call.parent if call is not None else None
-    field = around.child_by_field_name("field") if around is not None else None
-    if around is not None and around.type == "try_expression":
-        return "" if in_closure(around) else "?"
-    return code.text(field) if field is not None and code.text(field) in ("unwrap", "expect") else ""
+def is_given(node: Node) -> bool:
+    """Whether an expression is what its function gives: it is returned, or it ends the body or an arm that does."""
+    outer = node.parent
+    while outer is not None and outer.type not in ("return_expression", "function_item"):
+        ends = outer.type != "block" or named(outer)[-1] == node
+        asked = outer.child_by_field_name("condition") or outer.child_by_field_name("value")
+        asked = asked if outer.type in ("if_expression", "match_expression") else None
+        if outer.type not in _ARMS or not ends or asked == node or outer.children[-1].type == ";":
+            return False
+        node, outer = outer, outer.parent
+    return outer is not None and (outer.type == "function_item" or not in_closure(outer))
 
 
 def in_closure(node: Node) -> bool:

@@ -15,6 +15,8 @@ from dmaverify.machines.rngd.rust.accesses import Unjudged
 from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.sites import Sites, is_kernel
+from dmaverify.program.ways import OnWay
+from dmaverify.prove.flow.ways import Ways
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 def conclude(reader: Sites, item: Item) -> None:
     """Says what the effects of a function that was read come to."""
-    ledger = reader.ledger
+    ledger, stops = reader.ledger, reader.walk.stops
     listed = [effect.site for effect in ledger.effects if effect.site.number >= 0]
     inner = None if is_kernel(item) else list(ledger.remarks(inner=True))
     for told, finding in ledger.remarks():
@@ -40,6 +42,11 @@ def conclude(reader: Sites, item: Item) -> None:
             site.leave_open(said)
         else:
             site.remark(said)
+    if stops and not reader.stack and is_kernel(item) and Ways().all_pass(OnWay(), stops):
+        told_at = _told_at(reader, item, None, None, listed)
+        why = f"every run of `{item.name}` stops: nothing is judged of a kernel that never ends as it should"
+        if told_at is not None:
+            told_at.leave_open(Unjudged("core/definite", why, True))
     if listed and len(ledger.born) > 1:
         held = _told_at(reader, item, None, None, listed)
         if held is not None:

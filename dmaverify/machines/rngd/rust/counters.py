@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.calls import MOVES
-from dmaverify.machines.rngd.rust.choices import RANGE, Choices
+from dmaverify.machines.rngd.rust.choices import Choices
 from dmaverify.machines.rngd.rust.code import above, child, named, parts_of
+from dmaverify.machines.rngd.rust.declares import KNOWN_MACROS
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import like, operated, settled, typed, unified
 from dmaverify.machines.rngd.rust.lists import elements, range_of
@@ -27,12 +28,11 @@ from dmaverify.values import dataclass
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_RANGE = re.compile(r"^(.*?)\.\.(=?)(.*)$", re.DOTALL)
 _STEP = re.compile(r"^(.*)\.step_by\((.*)\)$", re.DOTALL)
 _CHANGES = ("assignment_expression", "compound_assignment_expr")
 _AROUND = {"for_expression", "while_expression", "loop_expression", "closure_expression", "async_block"}
 _READS = {"min", "max", "pow", "div_ceil", "next_multiple_of", "abs_diff", "saturating_sub", "clone", "into", "get"}
-_TOLD = {"m", "vec", "matches", "format", "print", "println", "eprint", "eprintln", "panic", "todo", "unreachable"}
-
 
 MAX_TURNS, MAX_UNROLLED = 64, 1024  # of a loop that is read turn by turn; of all of them in one function
 _TURNED = (
@@ -166,7 +166,7 @@ class Counters(Choices):
 
     def is_empty(self, text: str, frame: Frame) -> bool:
         """Whether a range certainly has no value."""
-        parts = RANGE.match(self._plain(text, frame)[0])
+        parts = _RANGE.match(self._plain(text, frame)[0])
         if parts is None or not parts[3].strip():
             return False
         low, high = (number_of(part or "0", self.types.look(frame)) for part in (parts[1], parts[3]))
@@ -188,7 +188,7 @@ class Counters(Choices):
     def range(self, text: str, frame: Frame) -> Sequence | None:
         """The values of `a..b`, `a..=b`, `(a..b).rev()`, `(a..b).step_by(n)`, or None."""
         text, steps = self._plain(text, frame)
-        look, parts = self.types.look(frame), RANGE.match(text)
+        look, parts = self.types.look(frame), _RANGE.match(text)
         if parts is None or not parts[3].strip():
             return None
         low, high = number_of(parts[1] or "0", look), number_of(parts[3], look)
@@ -249,7 +249,7 @@ def _reads(macro: Node) -> bool:
     """Whether a macro is one of those that only read what they are given."""
     named_as = macro.child_by_field_name("macro")
     word = (named_as.text or b"").decode("utf-8", "replace").split("::")[-1] if named_as is not None else ""
-    return word in _TOLD or word.removeprefix("debug_").startswith("assert")
+    return word in KNOWN_MACROS
 
 
 def _uses(code: Code, root: Node, name: str, within: range) -> Iterator[Node]:

@@ -26,11 +26,12 @@ MOST_MODULES = 2_000
 _FN = re.compile(rb"\bfn\b")
 _NEXT = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*(?:r#)?(\w+|\(|.|$)", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
-KNOWN_MACROS = {
-    "assert", "assert_eq", "assert_ne", "debug_assert", "debug_assert_eq", "debug_assert_ne", "format", "print",
-    "println", "eprint", "eprintln", "panic", "todo", "unreachable", "unimplemented", "vec", "axes", "m", "matches",
-}  # fmt: skip
-"""Macros of the standard library and the vendor's: they declare no function."""
+STOPS = {"panic", "unreachable", "todo", "unimplemented"}
+PRINTS = {*STOPS, "format", "print", "println", "eprint", "eprintln"}
+ASSERTS = {"assert": "", "assert_eq": "==", "assert_ne": "!="}
+"""Macros that stop, that print what they are given, and that ask (of two values, how they compare)."""
+KNOWN_MACROS = {*PRINTS, *ASSERTS, *(f"debug_{name}" for name in ASSERTS), "vec", "axes", "m", "matches"}
+"""Macros of the standard library and the vendor's: they declare no function, and read what they are given."""
 _NO_ITEMS = {*KNOWN_MACROS, "thread_local", "compile_error", "macro_rules"}
 
 

@@ -79,7 +79,10 @@ class Expressions(RustArithmetic):
         value = self.types.sized(code, pattern, value, frame) if pattern is not None and known(value) else value
         changes = child(node, "mutable_specifier") is not None
         if changes:
-            start, value = value, changing(value, Unknown(f"`{name}` changes while the kernel runs", code.span(node)))
+            start, value = (
+                value,
+                changing(self.anew(value), Unknown(f"`{name}` changes while the kernel runs", code.span(node))),
+            )
             if isinstance(start, Numbers) and start.single is not None:
                 self.counters[id(value)] = CounterStart(start, code, node)
                 self.kept.append(value)

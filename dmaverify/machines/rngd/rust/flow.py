@@ -17,13 +17,13 @@ from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.cfg import holds
-from dmaverify.machines.rngd.rust.choices import chosen_arm
 from dmaverify.machines.rngd.rust.code import child, label_of, named, places
 from dmaverify.machines.rngd.rust.counters import MAX_TURNS, MAX_UNROLLED, Counters, below
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import settled
 from dmaverify.machines.rngd.rust.lists import joined, range_of
 from dmaverify.machines.rngd.rust.numbers import truth_of
+from dmaverify.machines.rngd.rust.patterns import chosen_arm
 from dmaverify.machines.rngd.rust.values import (
     Numbers,
     Opaque,
@@ -106,7 +106,8 @@ class ControlFlow(Counters):
         held = [{t.buffer.serial for t in tensors_in(one) if t.buffer is not None} for one in branches]
         if any(one != held[0] for one in held) or not all(isinstance(one, RustTensor) for one in branches):
             self.ledger.mix(branches if len(branches) > 1 else ())
-        return _first_of(branches)
+        one = _first_of(branches)
+        return replace(one) if id(one) in self.absent and len(branches) > 1 else one
 
     def _binary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import tensors_in
-from dmaverify.machines.rngd.rust.code import child, parts_of, unwrapped
+from dmaverify.machines.rngd.rust.code import child, parts_of
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import is_standard, methods_named, parameters_around
 from dmaverify.machines.rngd.rust.lookups import SCALARS
@@ -115,6 +115,7 @@ class Functions(Sites):
         if parts[-2:] in (("process", "exit"), ("process", "abort")):
             self.walk.leave("program")
         if path is None and name == "Err":
+            self.gives_nothing(node, [self.walk.when])
             return Opaque("Err")
         return self.expected(expected, sources_of(value).union(*map(sources_of, values)), here=here)
 
@@ -284,9 +285,12 @@ class Functions(Sites):
             self.later.setdefault(item, item)
             self.ledger.escaped = lent  # what the call does is read
             text = ", ".join(f"{n} = {told_value(every[n])}" for n, _ in names if n in every)
-            with self.insists(item, unwrapped(code, arguments)):
-                found = self.inlined(item, every, own, values, text)
-            return self._result(made, expected, deps | sources_of(found), found) if result is not None else found
+            outside, self.nothing = self.nothing, []
+            found = self.inlined(item, every, own, values, text)
+            found = self._result(made, expected, deps | sources_of(found), found) if result is not None else found
+            found = self.perhaps_nothing(item, found)
+            self.nothing = outside
+            return found
         alone, here = self.judged_alone(item, passed[:-1]), item.node.child_by_field_name("body") is not None
         if here and not is_kernel(item):
             self.ledger.leave(values)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.code import arguments_in, child, named
+from dmaverify.machines.rngd.rust.declares import ASSERTS, PRINTS
 from dmaverify.machines.rngd.rust.integer_kinds import (
     EACH,
     OF_ONE_TYPE,
@@ -30,8 +31,6 @@ from dmaverify.machines.rngd.rust.values import Value
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-SILENT = {"format", "print", "println", "eprint", "eprintln", "panic", "todo", "unreachable", "unimplemented"}
-ASSERTS = {"assert", "assert_eq", "assert_ne"}
 _TILES = {"tile", "chip_tile", "cluster_tile", "slice_tile"}
 _COUNTS = {"len", "count", "capacity"}
 _WIDTH = re.compile(r"\$|\.\*")  # of a format: an argument says how wide another is, and is a `usize`
@@ -119,8 +118,7 @@ class IntegerCalls:
         called = self.code.text(name).split("::")[-1] if name is not None else ""
         if body is None or called == "m":
             return IntegerKind(open=True)
-        kept = {**dict.fromkeys(SILENT, 0), "assert": 1, "assert_eq": 2, "assert_ne": 2}
-        known = kept.get(called.removeprefix("debug_"))
+        known = {**dict.fromkeys(PRINTS, ""), **ASSERTS}.get(called.removeprefix("debug_"))
         text = self.code.text(body)[1:-1]
         if known is not None and not self.declares_macro(called) and not _WIDTH.search(text):
             outside = self.code
@@ -128,7 +126,7 @@ class IntegerCalls:
             self.aside += 1
             kinds = [self.expr(_told(one), env) for one in given]
             self.code, self.aside = outside, self.aside - 1
-            if known == 2:
+            if known:
                 join(*kinds[:2])
             return IntegerKind(open=True)
         for name_in in {self.code.text(one) for one in walk(body)} & env.keys():

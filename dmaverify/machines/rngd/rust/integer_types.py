@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.code import named, places
-from dmaverify.machines.rngd.rust.integer_calls import ASSERTS, SILENT, Env, IntegerCalls
+from dmaverify.machines.rngd.rust.declares import ASSERTS, PRINTS
+from dmaverify.machines.rngd.rust.integer_calls import Env, IntegerCalls
 from dmaverify.machines.rngd.rust.integer_kinds import (
     IntegerKind,
     join,
@@ -177,7 +178,7 @@ class IntegerTypes(IntegerCalls):
         inner = named(node)[0] if node.type == "expression_statement" and named(node) else node
         name = inner.child_by_field_name("macro") if inner.type == "macro_invocation" else None
         called = self.code.text(name).split("::")[-1].removeprefix("debug_") if name is not None else ""
-        return bool(called) and called not in {*SILENT, *ASSERTS}
+        return bool(called) and called not in {*PRINTS, *ASSERTS}
 
     def _expression_statement(self, node: Node, env: Env) -> IntegerKind:
         made = self.expr(named(node)[0], env) if named(node) else IntegerKind(open=True)

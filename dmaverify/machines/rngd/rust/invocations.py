@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.buffers import tensors_in
 from dmaverify.machines.rngd.rust.code import arguments_in, child, named, parse_fragment
-from dmaverify.machines.rngd.rust.declares import KNOWN_MACROS
+from dmaverify.machines.rngd.rust.declares import KNOWN_MACROS, STOPS
 from dmaverify.machines.rngd.rust.expressions import Expressions
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.macros import Expansion, expand
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MOST_EXPANSIONS = 400
-_STOPS = {"panic", "unreachable", "todo", "unimplemented"}
 _NAME = re.compile(r"\b[a-z_]\w*")
 _BEFORE = "fn f(){"  # around the statements of an expansion
 _BINDS = ("identifier", "shorthand_field_identifier")
-_BINDS_NONE = {"m", "i", "axes", "vec", "assert", "assert_eq", "debug_assert", "debug_assert_eq", "format", "println"}
+_BINDS_NONE = {*KNOWN_MACROS, "i"} - {"matches"}
 
 
 class Invocations(Expressions):
@@ -48,7 +47,7 @@ class Invocations(Expressions):
         called = code.text(name).split("::")[-1]
         if called == "m":
             return self.types.mapping(code, node, frame)
-        if called in _STOPS:
+        if called in STOPS and frame.scope.macro(called) is None:
             self.walk.leave("program")
         if called.removeprefix("debug_").startswith("assert"):
             self.asserted(code, called, code.text(body)[1:-1], body.start_byte + 1, frame)

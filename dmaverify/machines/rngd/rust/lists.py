@@ -11,7 +11,17 @@ from __future__ import annotations
 from math import gcd
 
 from dmaverify.machines.rngd.rust.integers import called, like, operated
-from dmaverify.machines.rngd.rust.values import Numbers, Record, RustTensor, Sequence, Tuple, Unknown, Value, forgotten
+from dmaverify.machines.rngd.rust.values import (
+    Numbers,
+    Record,
+    RustTensor,
+    Sequence,
+    Tuple,
+    Unknown,
+    Value,
+    forgotten,
+    over_parts,
+)
 from dmaverify.values import replace
 
 MAX_LISTED = 4096  # elements of a list that is written out
@@ -125,10 +135,8 @@ def range_of(numbers: Numbers, falling: bool = False) -> Sequence:
 
 def in_loop(value: Value, loop: int) -> Value:
     """An element of a list as a loop over the list takes it: its numbers move with the loop."""
-    if isinstance(value, Tuple):
-        return Tuple(tuple(in_loop(part, loop) for part in value.parts))
-    if isinstance(value, Record):
-        return replace(value, parts={name: in_loop(part, loop) for name, part in value.parts.items()})
+    if isinstance(value, (Tuple, Record)):
+        return over_parts(value, lambda part: in_loop(part, loop))
     if not isinstance(value, Numbers):
         return value
     return replace(value, loops=(value.loops | _NO_ORDER | {abs(loop)}) if value.loops else frozenset((loop,)))

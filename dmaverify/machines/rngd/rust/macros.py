@@ -10,7 +10,7 @@ expanded stands at its invocation.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -164,8 +164,8 @@ def _repeat(pattern: list[str], start: int, close: int, given: list[str], at: in
     return at, index + 1
 
 
-def _closing(tokens: list[str], at: int) -> int:
-    """The index of the bracket that closes the one at `at`."""
+def _closing(tokens: Sequence[str], at: int) -> int:
+    """The index of the bracket that closes the one at `at`, of tokens or of a text."""
     depth = 0
     for index in range(at, len(tokens)):
         depth += (tokens[index] in _OPEN) - (tokens[index] in _CLOSE)
@@ -248,7 +248,7 @@ def _variable(text: str, sign: int, bound: _Bound, out: _Parts) -> int:
     if text[sign : sign + 2] != "$(":
         out.append(("$", False))
         return sign + 1
-    close = _close_text(text, sign + 1)
+    close = _closing(text, sign + 1)
     inner = text[sign + 2 : close]
     tail = re.compile(r"\s*([^\s*+?\w]?)\s*([*+?])").match(text, close + 1)
     names = set(re.findall(r"\$([A-Za-z_]\w*)", inner))
@@ -257,12 +257,3 @@ def _variable(text: str, sign: int, bound: _Bound, out: _Parts) -> int:
         out.append((f"{tail[1] if tail else ''} " if number else "", False))
         out += _transcribe(inner, _Bound({**bound.texts, **one.texts}, one.rounds))
     return tail.end() if tail is not None else close + 1
-
-
-def _close_text(text: str, at: int) -> int:
-    depth = 0
-    for index in range(at, len(text)):
-        depth += (text[index] in _OPEN) - (text[index] in _CLOSE)
-        if depth == 0:
-            return index
-    return len(text)

@@ -20,6 +20,7 @@ class WayWalk:
     def __init__(self) -> None:
         self.path: Way = ()
         self.exits: list[tuple[int, OnWay]] = []  # (the scope that is left, when)
+        self.stops: list[OnWay] = []  # when the whole program ends
         self.scopes: list[tuple[int, str, str]] = []  # (number, kind, label)
         self.outside: list[frozenset[int]] = []  # values known before each loop that is read once for all turns
         self.turns: dict[int, int] = {}  # of the loops that are read once for all turns: how many, or 0
@@ -67,21 +68,26 @@ class WayWalk:
     @contextmanager
     def aside(self) -> Iterator[None]:
         """What is read does not run: it leaves nothing."""
-        before = list(self.exits)
+        before = list(self.exits), list(self.stops)
         try:
             yield
         finally:
-            self.exits = before
+            self.exits, self.stops = before
 
     @contextmanager
     def perhaps(self) -> Iterator[None]:
         """What is read may run or not, and nobody says when."""
-        self.number += 1
-        with self.chosen(WayChoice(f"perhaps {self.number}", 0, 2)):
+        with self.chosen(self.unsaid()):
             yield
+
+    def unsaid(self) -> OnWay:
+        """A way of which nobody says when it is taken."""
+        self.number += 1
+        return OnWay((WayChoice(f"perhaps {self.number}", 0, 2),))
 
     def leave(self, kind: str, label: str = "") -> None:
         """Nothing of the innermost scope of that kind runs from here on; nothing at all for a kind without one."""
+        self.stops += [self.when] if kind == "program" else []
         found = next(
             (
                 n

@@ -2,8 +2,9 @@
 
 Knows: integers and their ranges, `true` and `false`, `Some` and `None`, variants of enums, constants by their numbers.
 Does not know: what is matched (`questions`), what arms do (`flow`).
-Law: an arm is what its pattern takes and no arm before it took. Patterns that cannot be compared are told apart by
-their texts where these mean the same at two places, and by nothing where they do not.
+Law: an arm is what its pattern takes and no arm before it took; it is called the one that is taken only where its
+number is known. Patterns that cannot be compared are told apart by their texts where these mean the same at two places,
+and by nothing where they do not.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.numbers import Look, number_of
 from dmaverify.machines.rngd.rust.questions import imports_in_block
+from dmaverify.machines.rngd.rust.values import Numbers, Tuple, Value
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
@@ -80,6 +82,41 @@ def of_truths(code: Code, arms: list[Node], scope: NameScope) -> tuple[frozenset
             return None
         out.append(frozenset((0, 1)) if some else frozenset(int(one == "false") for one in own))
     return tuple(out) if any(len(one) == 1 for one in out) else None
+
+
+def chosen_arm(code: Code, arms: list[Node], value: Value, look: Look, scope: NameScope) -> int | None:
+    """The arm that a known number, or a tuple of them, takes; None where that cannot be said."""
+    for arm in arms:
+        whole, pattern = arm.child_by_field_name("pattern"), _inner(arm)
+        taken = _takes(code, pattern, value, look, scope) if pattern is not None else None
+        if taken is None or (taken and whole is not None and whole.child_by_field_name("condition") is not None):
+            return None
+        if taken:
+            return arm.id
+    return None
+
+
+def _takes(code: Code, pattern: Node, value: Value, look: Look, scope: NameScope) -> bool | None:
+    """Whether a pattern takes a value."""
+    if code.text(pattern) == "_":
+        return True
+    if isinstance(value, Tuple):
+        parts = [one for one in pattern.children if one.is_named or one.type == "_"]
+        if pattern.type != "tuple_pattern" or len(parts) != len(value.parts):
+            return None
+        told = [_takes(code, *pair, look, scope) for pair in zip(parts, value.parts, strict=True)]
+        return False if False in told else None if None in told else True
+    number = value.single if isinstance(value, Numbers) else None
+    if number is None:
+        return None
+    truths = [code.text(one) for one in _alternatives(pattern)]
+    if all(one in ("true", "false") for one in truths):
+        return ("true" if number else "false") in truths
+    ranges = _ranges(code, pattern, look, scope)
+    if ranges is None and pattern.type == "identifier":
+        own = _number(code.text(pattern), look)
+        return own == number if own is not None else None
+    return any(first <= number < end for first, end in ranges) if ranges is not None else None
 
 
 def takes_all(code: Code, pattern: Node, scope: NameScope) -> bool:

@@ -19,7 +19,17 @@ from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.functions import CELLS
 from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.module import Item, NameScope
-from dmaverify.machines.rngd.rust.values import Dtype, Numbers, Opaque, Record, Sequence, Tuple, Unknown, Value
+from dmaverify.machines.rngd.rust.values import (
+    Dtype,
+    Numbers,
+    Opaque,
+    Record,
+    Sequence,
+    Tuple,
+    Unknown,
+    Value,
+    over_parts,
+)
 from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -101,7 +111,7 @@ class Conditions(Calls):
             if child(node, "mutable_specifier") is not None:
                 return self.anew(value)
             node = named(node)[-1]
-        if id(value) in self.closures or id(value) in self.counters:
+        if id(value) in self.closures or id(value) in self.counters or id(value) in self.absent:
             return value
         if node.type == "tuple_expression" and isinstance(value, Tuple) and len(named(node)) == len(value.parts):
             pairs = zip(named(node), value.parts, strict=True)
@@ -122,10 +132,8 @@ class Conditions(Calls):
         match value:
             case Unknown() | Dtype() | Opaque():
                 return replace(value)
-            case Tuple(parts):
-                return Tuple(tuple(map(self.anew, parts)))
-            case Record():
-                return replace(value, parts={name: self.anew(part) for name, part in value.parts.items()})
+            case Tuple() | Record():
+                return over_parts(value, self.anew)
             case Sequence(part, _, items) if items is None and isinstance(part, (Unknown, Dtype, Opaque)):
                 return replace(value, part=self.anew(part))
             case _:

@@ -8,15 +8,14 @@ Law: a call of a transfer in the text has one site, whether or not anything lead
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.cfg import built
-from dmaverify.machines.rngd.rust.code import in_build, named
+from dmaverify.machines.rngd.rust.code import in_build, is_given, named
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import parameters_around
 from dmaverify.machines.rngd.rust.in_text import TRANSFER_NAME, statement_around, transfers_called
@@ -41,6 +40,7 @@ from dmaverify.machines.rngd.rust.values import (
     known,
     sources_of,
 )
+from dmaverify.program.ways import OnWay
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -127,7 +127,8 @@ class Sites:
         self.blocks: dict[tuple[Code, int, int, NameScope], NameScope] = {}
         self.depth = self.serial = self.expansions = self.spent = 0
         self.stack: list[Item] = []  # functions that are being read, the innermost last
-        self.insisting: set[int] = set()  # how deep in `stack` those are whose `None` or `Err` stops the kernel
+        self.nothing: list[OnWay] = []  # on which ways the function that is being read gives `None` or an error
+        self.absent: dict[int, tuple[Value, tuple[OnWay, ...]]] = {}  # results that are that, and on which ways
         self.entered: set[Item] = set()  # functions that were read with the arguments of a call
         self.result: Value | None = None
         self.returned: list[Value] = []  # by `return`, of the function that is being read
@@ -208,19 +209,36 @@ class Sites:
 
         return tuple(_DEVICE_SIZES.sub(told, text) if _DEVICE.match(text) else text for text in item.attributes)
 
-    @contextmanager
-    def insists(self, item: Item, asked: str) -> Iterator[None]:
-        """A function is read of whose result `unwrap` is asked, or `?` where that ends the kernel too: it stops where
-        the function gives nothing or an error.
-        """
+    def gives_nothing(self, node: Node, ways: Iterable[OnWay]) -> None:
+        """Enters on which ways an expression is `None` or an error, where it is what the function gives."""
+        if is_given(node):
+            self.nothing += ways
+
+    def perhaps_nothing(self, item: Item, value: Value) -> Value:
+        """What a function gave that was read, with the ways on which that is nothing: a `Result` or an `Option`."""
         result = item.node.child_by_field_name("return_type")
         kind = item.code.text(result).split("<")[0] if result is not None else ""
-        wraps = kind in ("Option", "Result") and item.scope.find(kind) is None
-        ends = asked != "?" or len(self.stack) == 1 or len(self.stack) in self.insisting
-        depth = {len(self.stack) + 1} if wraps and asked and ends else set[int]()
-        self.insisting |= depth
-        yield
-        self.insisting -= depth
+        if self.nothing and kind in ("Option", "Result") and item.scope.find(kind) is None:
+            value = replace(value)  # another one than all that are something
+            self.absent[id(value)] = value, tuple(self.nothing)
+        return value
+
+    def something(self, value: Value, scope: str) -> Value:
+        """A value of which `unwrap`, `expect` or `?` asks that it is something; where it is not, a scope is left. When
+        that is so of one that may be made of what is nothing, nobody knows.
+        """
+        if not self.absent:
+            return value
+        _, ways = self.absent.get(id(value), (None, (self.walk.unsaid(),)))
+        for way in ways:
+            self.leaves_on(way, scope)
+        return replace(value) if id(value) in self.absent else value
+
+    def leaves_on(self, way: OnWay, scope: str) -> None:
+        """Nothing of a scope runs from here on where a way is taken; of a function, which then gives nothing."""
+        with self.walk.chosen(way):
+            self.walk.leave(scope)
+        self.nothing += [way] if scope == "function" else []
 
     def leave_unbuilt(self, span: Span, condition: str) -> None:
         """Enters code that this build does not have: it says nothing of what this build does."""

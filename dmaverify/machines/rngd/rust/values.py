@@ -7,7 +7,7 @@ Law: what is not known is an `Unknown` with its reason, never a guess. Reference
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from math import gcd
 from typing import TYPE_CHECKING, Union
 
@@ -259,6 +259,32 @@ class Pipeline:
 Value = Union[Unknown, Dtype, Map, Numbers, RustTensor, Tuple, Sequence, Record, Pending, Opaque, Pipeline]
 
 
+def parts_in(value: Value | None) -> tuple[Value, ...]:
+    """The parts of a tuple, a struct or a list: any element, where they are not told one by one."""
+    match value:
+        case Tuple(parts):
+            return parts
+        case Record():
+            return tuple(value.parts.values())
+        case Sequence(part, _, items):
+            return items if items is not None else (part,)
+        case _:
+            return ()
+
+
+def over_parts(value: Value, change: Callable[[Value], Value]) -> Value:
+    """A value with each of its parts changed."""
+    match value:
+        case Tuple(parts):
+            return Tuple(tuple(map(change, parts)))
+        case Record():
+            return replace(value, parts={name: change(part) for name, part in value.parts.items()})
+        case Sequence(part, _, items):
+            return replace(value, part=change(part), items=tuple(map(change, items)) if items is not None else None)
+        case _:
+            return value
+
+
 def sources_of(value: Value | None) -> frozenset[int]:
     """The transfers that a value's content depends on."""
     match value:
@@ -266,10 +292,8 @@ def sources_of(value: Value | None) -> frozenset[int]:
             return value.sources
         case Pending(site):
             return frozenset((site,))
-        case Tuple(parts):
-            return frozenset().union(*(sources_of(part) for part in parts))
-        case Record():
-            return frozenset().union(*(sources_of(part) for part in value.parts.values()))
+        case Tuple() | Record():
+            return frozenset().union(*map(sources_of, parts_in(value)))
         case Sequence(part):
             return sources_of(part)
         case _:
@@ -278,19 +302,12 @@ def sources_of(value: Value | None) -> frozenset[int]:
 
 def changing(value: Value, why: Unknown) -> Value:
     """A value that is changed in place: its numbers are not known, its tensors are followed by their buffers."""
-    match value:
-        case Numbers():
-            return why
-        case Tuple(parts):
-            return Tuple(tuple(changing(part, why) for part in parts))
-        case Record():
-            return replace(value, parts={name: changing(part, why) for name, part in value.parts.items()})
-        case Sequence(part, _, items):
-            kept = tuple(changing(one, why) for one in items) if items is not None else None
-            made = changing(part, why)
-            return value if (made, kept) == (part, items) else Sequence(made)
-        case _:
-            return value
+    if isinstance(value, Numbers):
+        return why
+    made = over_parts(value, lambda part: changing(part, why))
+    if isinstance(made, Sequence):
+        return value if made == value else Sequence(made.part)
+    return made
 
 
 def held(value: Value | None, span: Span | None) -> Held:

@@ -18,7 +18,7 @@ from dmaverify.language import wellformed
 from dmaverify.lower.programs import space_of
 from dmaverify.machines.rngd.rust.code import first_error
 from dmaverify.machines.rngd.rust.comments import expectations
-from dmaverify.machines.rngd.rust.legality import crowded, idle, judge
+from dmaverify.machines.rngd.rust.legality import LegalityFindings, crowded, idle, judge
 from dmaverify.machines.rngd.rust.moves import KernelMove, Site, Supposed
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, widest
 from dmaverify.machines.rngd.rust.views import live_cells
@@ -92,11 +92,8 @@ def _supposed(plan: KernelPlan, site: Site, supposed: Supposed, options: Options
         found = [*made.remarks, *crowded(made, machine)]
         if not _sound(item):
             return found, ()
-        if LEVEL not in options.readings and plan.library.asserts_layouts:
-            found += _asserted(item, machine, options)
-        spaces = (space_of(machine, item.transfer.source.tier), space_of(machine, item.transfer.dest.tier))
-        own = judge(made, move, item.transfer, machine, spaces, options, plan.library)
-        return [*found, *own.findings], own.open
+        asserted, own = _as_kernel(plan, made, item, move, machine, options)
+        return [*found, *asserted, *own.findings], own.open
 
     return GenericCall(plan, site, supposed, replace(options, repair=False), judge_one, beside).verdict()
 
@@ -123,22 +120,32 @@ def _judged(
     findings = list(verdict.findings)
     opened: tuple[str, ...] = ()
     if _sound(item):
-        if LEVEL not in options.readings and plan.library.asserts_layouts:
-            findings += _asserted(item, machine, options)
-        spaces = (space_of(machine, item.transfer.source.tier), space_of(machine, item.transfer.dest.tier))
-        own = judge(site, move, item.transfer, machine, spaces, options, plan.library)
-        findings, opened = _together(findings, own.findings), own.open
+        asserted, own = _as_kernel(plan, site, item, move, machine, options)
+        findings, opened = _together([*findings, *asserted], own.findings), own.open
         conditions += own.given
         if options.full and not opened and verdict.status is Status.PROVED:
-            verdict = _consumed(verdict, findings, item, machine, spaces, options, asked)
+            verdict = _consumed(verdict, findings, item, machine, options, asked)
     findings = [_labelled(finding, item) for finding in findings]
     said = [f"for {move.generics}"] if move.generics else []
     return _settled(verdict, findings, opened, time.perf_counter() - started, said), conditions
 
 
+def _as_kernel(
+    plan: KernelPlan, site: Site, item: PlanTransfer, move: KernelMove, machine: Target, options: Options
+) -> tuple[Sequence[Finding], LegalityFindings]:
+    """What the library asserts of a move, and what only a kernel must keep."""
+    asserts = LEVEL not in options.readings and plan.library.asserts_layouts
+    own = judge(site, move, item.transfer, machine, _spaces(item, machine), options, plan.library)
+    return _asserted(item, machine, options) if asserts else [], own
+
+
+def _spaces(item: PlanTransfer, machine: Target) -> tuple[Space, Space]:
+    return space_of(machine, item.transfer.source.tier), space_of(machine, item.transfer.dest.tier)
+
+
 def _consumed(
-    verdict: Verdict, findings: Sequence[Finding], item: PlanTransfer, machine: Target, spaces: tuple[Space, Space],
-    options: Options, asked: list[tuple[str, str, str]],
+    verdict: Verdict, findings: Sequence[Finding], item: PlanTransfer, machine: Target, options: Options,
+    asked: list[tuple[str, str, str]],
 ) -> Verdict:  # fmt: skip
     """The verdict with the question from definitions that nothing of the source is dropped, where nothing is wrong."""
     known = {o.id for o in verdict.obligations}
@@ -146,7 +153,8 @@ def _consumed(
         return verdict
     from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask_consumed
 
-    left = ask_consumed(item.transfer, spaces, machine.dtypes[item.transfer.dtype], options.rlimit, asked)
+    bits = machine.dtypes[item.transfer.dtype]
+    left = ask_consumed(item.transfer, _spaces(item, machine), bits, options.rlimit, asked)
     if left:
         return replace(verdict, assumptions=(*verdict.assumptions, *(NOT_ASKED + what for what in left)))
     held = Obligation("core/consumes", "proved", FROM_DEFINITIONS)
