@@ -786,3 +786,28 @@ def test_the_driver_among_the_examples_waits_where_it_must(tmp_path: Path) -> No
     assert wrong is not None
     assert right.status is Status.PROVED
     assert {found.rule for found in wrong.errors} == {"idma/wait"}
+
+
+FETCHES = "snrt_dma_start_1d((void *)(0x10000 + 8 * i), (void *)(0x80000004 + 8 * i), 8);"
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        (f"for (int i = 0; i < 100; i++) {{ {FETCHES} }}", {"and 99 more here": 100}),
+        (f"int i = 0; {FETCHES} i = 1; {FETCHES}", {"": 1, " ": 1}),
+    ],
+)
+def test_what_a_statement_launches_is_told_once(tmp_path: Path, body: str, lines: dict[str, int]) -> None:
+    (tmp_path / "d.c").write_text(f"void f(void) {{ {body} snrt_dma_wait_all(); }}")
+    found = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert found is not None
+    told = [one for one in found.findings if one.rule == "idma/over-fetch"]
+    assert [(one.notes[-1:], one.count) for one in told] == [((n,) if n.strip() else (), c) for n, c in lines.items()]
+
+
+def test_values_that_stand_for_others_give_no_advice_and_no_number_of_launches(tmp_path: Path) -> None:
+    (tmp_path / "d.c").write_text(f"void f(unsigned n) {{ for (unsigned i = 0; i < n; i++) {{ {FETCHES} }} }}")
+    found = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert found is not None
+    assert (found.status, found.findings, found.claim) == (Status.PROVED, (), "all launches")

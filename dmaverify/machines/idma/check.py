@@ -136,10 +136,10 @@ def _of_driver(
         function = FunctionOfFile(source, values, front_end, name, symbols, fetch, driver.written, driver.first_page)
         return symbols, ArgumentSearch(function, target, lambda told: setup_for(told, target, given), readings or {})
 
-    def own_items(entry: FunctionLaunches) -> Iterator[ListedItem | InputError]:
+    def own_items(entry: FunctionLaunches, *, stands: bool = False) -> Iterator[ListedItem | InputError]:
         for item in _items(entry.image, target, given):
             if isinstance(item, ListedItem):
-                item = replace(item, name=f"{entry.name}: {item.name}")
+                item = replace(item, name=f"{entry.name}: {item.name}", stands=stands)
                 met = next((fact for fact in item.facts if fact.scope == "after"), None)
                 if met is not None and entry.foreign:
                     why = f"it reads what is written {met.place}, unless {entry.foreign} waits for that"
@@ -171,7 +171,7 @@ def _of_driver(
                     why = next((run.why for run in search.runs if run.why), "")
             if not read.doubts and read.name != "file":
                 ran.append(CalledFunction(read.name, (read,)))
-            yield from own_items(entry)
+            yield from own_items(entry, stands=entry is not read)
             for doubt in entry.doubts:
                 more_of, why = f"; with arguments: {why}" if why and doubt.why not in why else "", ""
                 text = str(doubt.part)
@@ -197,7 +197,8 @@ def _of_driver(
     unneeded = {text for read in followed for text in read.supposed} - kept
     of_file = (text for text in driver.conditions if text not in unneeded)
     conditions = dict.fromkeys((*verdict.conditions, *of_file, *supposed))
-    return replace(verdict, assumptions=tuple(taken), conditions=tuple(conditions))
+    claim = "all launches" if followed else verdict.claim  # how many there are, its arguments decide
+    return replace(verdict, assumptions=tuple(taken), conditions=tuple(conditions), claim=claim)
 
 
 def _range(text: str) -> tuple[int, int]:

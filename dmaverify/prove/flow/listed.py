@@ -34,6 +34,7 @@ class ListedItem:
     open: str = ""  # what of it could not be decided
     obligation: str = "core/overlap"  # that is open then
     mild: frozenset[str] = frozenset()  # rules that are warnings here
+    stands: bool = False  # for items with other values: what is an advice at these may be none at those
 
 
 MOST_ALIKE = 200
@@ -110,21 +111,30 @@ def _holds(rule: Rule, every: Mapping[str, int]) -> bool:
 
 
 def _counted(findings: Sequence[Finding], more: Mapping[str, int]) -> Iterator[Finding]:
-    """The findings, of each rule and severity no more than `MOST_ALIKE`; the last of these says how many more.
-    `more` are those of advice that were counted alone.
+    """The findings: of each rule and severity one for each place, no more than `MOST_ALIKE`. The first of a place says
+    how many more are there, the last of all how many are not told; `more` are those of advice that were counted alone.
     """
-    seen: dict[tuple[str, Severity], int] = {}
-    every = Counter((f.rule, f.severity) for f in findings)
-    every.update({(rule, Severity.ADVICE): count for rule, count in more.items()})
-    for finding in findings:
+    places: dict[object, list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        place = number if finding.span is None else (finding.span.source.name, finding.span.start, finding.span.end)
+        places.setdefault((finding.rule, finding.severity, place), []).append(finding)
+    left = Counter((f.rule, f.severity) for f in findings)
+    left.update({(rule, Severity.ADVICE): count for rule, count in more.items()})
+    told = Counter[tuple[str, Severity]]()
+    for alike in places.values():
+        finding = alike[0]
         key = finding.rule, finding.severity
-        number = seen[key] = seen.get(key, 0) + 1
-        if number < MOST_ALIKE or every[key] == number == MOST_ALIKE:
-            yield finding
-        elif number == MOST_ALIKE:
-            left = every[key] - number
-            notes = (*finding.notes, f"and {left:,} more like this one")
-            yield replace(finding, notes=notes, values={**finding.values, "and_more": left})
+        told[key] += 1
+        if told[key] > MOST_ALIKE:
+            continue
+        left[key] -= len(alike)
+        beside = len(alike) - 1
+        notes = (f"and {beside:,} more here",) if beside else ()
+        if told[key] == MOST_ALIKE and left[key]:
+            notes = (*notes, f"and {left[key]:,} more like this one")
+            beside += left[key]
+        values = {**finding.values, "and_more": beside} if beside else finding.values
+        yield replace(finding, notes=(*finding.notes, *notes), values=values)
 
 
 def judge_listed(
@@ -158,6 +168,7 @@ def judge_listed(
             ruling = Ruling(target, "dma", *item.tiers, "", target.limits, chosen)
             report = ruling.judge(doubtful, only={rule.id for rule in asked})
             own = [replace(f, severity=Severity.WARNING) if f.rule in item.mild else f for f in report.findings]
+            own = [f for f in own if not item.stands or f.severity is not Severity.ADVICE]
             findings += own
             differs += report.differs
             broken += any(f.severity is Severity.ERROR for f in own)
