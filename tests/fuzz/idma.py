@@ -164,11 +164,21 @@ def driver_verdict(text: str, folder: Path, **values: int) -> Verdict | None:
 
 def stands(condition: str, values: dict[str, int]) -> bool:
     """Whether the condition of a verdict holds at values; of what other names mean, it does not."""
-    text = condition.partition(": ")[2].replace("; or ", ") or (").translate(str.maketrans("[]", "()"))
+    text = (
+        condition.partition(": ")[2].translate(str.maketrans("[]", "()")).replace("^", "**").replace("always", "True")
+    )
     text = text.replace("snrt_l1_next()", "l").replace("g->", "g_")
     known = {name.replace("g->", "g_"): value for name, value in values.items()}
+    return any(_clause_stands(clause, dict(known)) for clause in text.split("; or "))
+
+
+def _clause_stands(clause: str, known: dict[str, int]) -> bool:
+    said, _, named = clause.partition(" where ")
     try:
-        return bool(eval(f"({text.replace('^', '**').replace('always', 'True')})", {}, known))
+        for one in reversed(named.split(", ") if named else []):  # a quotient of another one stands before it
+            name, _, value = one.partition(" = ")
+            known[name] = eval(value, {}, known)
+        return bool(eval(f"({said})", {}, known))
     except (NameError, SyntaxError, ZeroDivisionError):
         return False
 

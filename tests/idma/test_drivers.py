@@ -14,7 +14,7 @@ from dmaverify.machines.idma.c.names import CALLS
 from dmaverify.machines.idma.c.numbers import Value, binary, literal
 from dmaverify.machines.idma.c.pulp import PULP_CALLS
 from dmaverify.machines.idma.check import verdict_of_file
-from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, with_floors
+from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, floor_name, with_floors
 from dmaverify.prove.smt import Answer
 from dmaverify.verdict import Status
 
@@ -756,6 +756,21 @@ def test_a_condition_is_told_in_remainders_and_powers_of_two(
 ) -> None:
     floors = () if quotient is None else (FloorQuotient("q", quotient[0], Poly.of(quotient[1])),)
     assert told_clause(SizeRegion((SizeFact(op, poly),), floors)) == says
+
+
+def test_a_quotient_that_is_named_more_than_once_has_a_name() -> None:
+    inner, outer = floor_name(N, Poly.of(4)), floor_name(Poly.symbol(floor_name(N, Poly.of(4))) + M, M)
+    floors = (
+        FloorQuotient(inner, N, Poly.of(4)),
+        FloorQuotient(outer, Poly.symbol(inner) + M, M),
+    )
+    once = (SizeFact("ge", Poly.symbol(outer) - J),)
+    assert told_clause(SizeRegion(once, floors)) == "[[[[n] // 4] + m] // m] >= j->n"
+    twice = (*once, SizeFact("ge", Poly.symbol(outer).scaled(2) - M), SizeFact("ge", Poly.symbol("q1") - Poly.of(1)))
+    told = "q2 >= j->n and 2 * q2 >= m and q1 >= 1 where q2 = [[[n] // 4] + m] // m"
+    assert told_clause(SizeRegion(twice, floors)) == told
+    both = (*twice, SizeFact("ge", M - Poly.symbol(inner)))
+    assert told_clause(SizeRegion(both, floors)).endswith("m >= q3 where q2 = [q3 + m] // m, q3 = [n] // 4")
 
 
 @pytest.mark.parametrize(

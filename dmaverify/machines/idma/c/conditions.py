@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import count
 
 from dmaverify.language.numbers import Poly, text_of
 from dmaverify.prove.sizes.complete import outside_all
@@ -147,8 +148,19 @@ def without_quotients(fact: SizeFact, floors: Sequence[FloorQuotient]) -> SizeFa
 
 
 def told_clause(region: SizeRegion) -> str:
-    """The facts of a region in words of C and powers of two; brackets, not to be taken for calls."""
-    return " and ".join(_shown(_as_remainder(fact, region.floors) or fact.text) for fact in region.facts) or "always"
+    """The facts of a region in words of C and powers of two; brackets, not to be taken for calls. A quotient that is
+    named more than once is so behind them: `8 * q1 >= m and q1 >= 2 where q1 = [n] // k`.
+    """
+    text = " and ".join(_as_remainder(fact, region.floors) or fact.text for fact in region.facts) or "always"
+    named: list[str] = []
+    taken = {name for fact in region.facts for name in fact.poly.symbols}
+    names = (name for n in count(1) if (name := f"q{n}") not in taken)
+    for one in quotients(region):  # those of others behind them
+        if sum(part.count(one.name) for part in (text, *named)) > 1:
+            name = next(names)
+            text = text.replace(one.name, name)
+            named = [*(part.replace(one.name, name) for part in named), f"{name} = {one.name[1:-1]}"]
+    return _shown(text) + (f" where {', '.join(map(_shown, named))}" if named else "")
 
 
 def _as_remainder(fact: SizeFact, floors: Sequence[FloorQuotient]) -> str:
