@@ -721,6 +721,20 @@ def test_a_command_that_reads_what_it_writes_is_like_none_of_other_loops() -> No
     assert same(one, other).status == same(other, one).status == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("time", "packet", "status"),
+    [("A", "C", "proved"), ("A / 2, A % 2", "C", "proved"), ("A, C / 32", "C % 32", "unknown")],
+)
+def test_a_command_that_reads_what_it_writes_is_like_none_of_other_packets(time: str, packet: str, status: str) -> None:
+    """A packet of 64 bytes is read before the first of its bytes is written, 16 bytes further."""
+    one, other = (
+        (move("x", hbm(0, "A, C"), hbm(16, "A, C"), f'stream = {{ time = "{time}", packet = "{packet}" }}'),
+         'step = [{ transfer = "x" }]\n')
+        for time, packet in (("A", "C"), (time, packet))
+    )  # fmt: skip
+    assert same(one, other).status == same(other, one).status == status
+
+
 def test_addresses_wider_than_numbers_are_open() -> None:
     far = (1 << 64) - 65536
     wide = move("x", f'{{ tier = "mem", base = {far}, element = "A, C" }}', '{ tier = "mem", element = "A, C" }')

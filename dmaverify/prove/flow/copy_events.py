@@ -78,8 +78,8 @@ class _CopyEvents(StepEvents):
             own = kind
             if target.memory_of(command.read.tier) == target.memory_of(command.write.tier) and order_decides(
                 [command], target
-            ):  # what it leaves rests on how it does its requests: it is like none that has other loops
-                own = f"{kind} {number}: {command.loops} {command.burst}"
+            ):  # what it leaves rests on how it does its requests: it is like none that has other loops or packets
+                own = f"{kind} {number}: {command.loops} {command.burst} {command.packet}"
             loops = tuple((one.count, one.read, one.write) for one in reversed(command.loops) if one.count != 1)
             ends = [(memory_at(target, port.tier, port.chip, port.cluster), port.base)
                     for port in (command.read, command.write)]  # fmt: skip
