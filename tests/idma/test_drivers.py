@@ -741,6 +741,7 @@ N, M, J, AB, Q = (Poly.symbol(name) for name in ("n", "m", "j->n", "get()", "q")
         ("ge", Poly.of(67_000_000) - N, None, "n <= 67000000"),
         ("ge", M.scaled(2**32 - 1) + N.scaled(2**16) - Poly.of(5), None, "4294967295 * m + 2^16 * n >= 5"),
         ("eq", N - Q.scaled(2), (N, 2), "n % 2 == 0"),
+        ("ne", N - Q.scaled(2**17 - 1), (N, 2**17 - 1), "n % 131071 != 0"),  # no `n % 2^17 - 1`
         ("ne", N - Q.scaled(2), (N, 2), "n % 2 != 0"),
         ("eq", N - Q.scaled(2), (N + Poly.of(1), 2), "n % 2 == 0"),
         ("eq", N - Q.scaled(2), (N + Poly.of(2), 2), "n == 2 * q"),  # never

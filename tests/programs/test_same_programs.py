@@ -721,6 +721,35 @@ def test_a_command_that_reads_what_it_writes_is_like_none_of_other_loops() -> No
     assert same(one, other).status == same(other, one).status == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("time", "packet", "status"),
+    [("A", "C", "proved"), ("A / 2, A % 2", "C", "proved"), ("A, C / 32", "C % 32", "unknown")],
+)
+def test_a_command_that_reads_what_it_writes_is_like_none_of_other_packets(time: str, packet: str, status: str) -> None:
+    """A packet of 64 bytes is read before the first of its bytes is written, 16 bytes further."""
+    one, other = (
+        (move("x", hbm(0, "A, C"), hbm(16, "A, C"), f'stream = {{ time = "{time}", packet = "{packet}" }}'),
+         'step = [{ transfer = "x" }]\n')
+        for time, packet in (("A", "C"), (time, packet))
+    )  # fmt: skip
+    assert same(one, other).status == same(other, one).status == status
+
+
+@pytest.mark.parametrize(("base", "status"), [(512, "proved"), (511, "unknown"), (464, "unknown")])
+@pytest.mark.parametrize("told", [("A = 1, C / 32", "C % 32"), None])
+def test_a_step_reads_what_it_writes_in_any_of_its_iterations(
+    base: int, status: str, told: tuple[str, str] | None
+) -> None:
+    """Rows are read one after the other, all written at one place: the last one, up to byte 511, may meet it."""
+    source = '{ tier = "gm", element = "A, C", view = { tile = "A", length = 1, start = "t" } }'
+    dest = f'{{ tier = "gm", base = {base}, element = "A = 1, C" }}'
+    both = [("A = 1", "C"), told] if told else [None, None]
+    streams = [f'stream = {{ time = "{one[0]}", packet = "{one[1]}" }}' if one else "" for one in both]
+    one, other = ((move("x", source, dest, "loop = { t = 8 }", s), 'step = [{ transfer = "x" }]\n') for s in streams)
+    answer = same(one, other, target="pto")
+    assert (answer.status, answer.by.startswith(home.ONE_BY_ONE)) == (status, status == "proved")
+
+
 def test_addresses_wider_than_numbers_are_open() -> None:
     far = (1 << 64) - 65536
     wide = move("x", f'{{ tier = "mem", base = {far}, element = "A, C" }}', '{ tier = "mem", element = "A, C" }')

@@ -20,7 +20,8 @@ from dmaverify.prove.flow.contents import MOST_PIECES, TakenApart, made_by, with
 from dmaverify.prove.flow.step_copies import in_row
 from dmaverify.prove.flow.step_events import NOWHERE, StepEvents
 from dmaverify.prove.flow.touches import Memory, memory_at
-from dmaverify.prove.move.equal_plans import order_decides
+from dmaverify.prove.meet import Walk
+from dmaverify.prove.move.equal_plans import STILL, order_decides
 from dmaverify.targets.modules import what_decides
 from dmaverify.values import dataclass, field, replace
 
@@ -72,14 +73,15 @@ class _CopyEvents(StepEvents):
             return
         commands = [command for _, command in copies.commands]
         one_by_one = len({lane for lane, _ in copies.commands}) < 2 and not target.engines.launched
-        if not one_by_one and (clash := order_decides(commands, target, copies.rounds)):
+        ahead = _ahead(copies)
+        if not one_by_one and (clash := order_decides(commands, target, copies.rounds, ahead)):
             raise NoCopies(f"`{name}`, {clash}")
         for number, command in enumerate(commands):
             own = kind
             if target.memory_of(command.read.tier) == target.memory_of(command.write.tier) and order_decides(
-                [command], target
-            ):  # what it leaves rests on how it does its requests: it is like none that has other loops
-                own = f"{kind} {number}: {command.loops} {command.burst}"
+                [command], target, ahead=ahead
+            ):  # what it leaves rests on how it does its requests: it is like none that has other loops or packets
+                own = f"{kind} {number}: {command.loops} {command.burst} {command.packet}"
             loops = tuple((one.count, one.read, one.write) for one in reversed(command.loops) if one.count != 1)
             ends = [(memory_at(target, port.tier, port.chip, port.cluster), port.base)
                     for port in (command.read, command.write)]  # fmt: skip
@@ -101,15 +103,20 @@ class _CopyEvents(StepEvents):
         piece = move.common
         if move.dest.size // piece > MOST_PIECES:
             raise NoCopies(f"`{name}` moves more than {MOST_PIECES:,} pieces in an iteration")
+        ahead = _ahead(copies)
         for memory in {dest for _, dest, _, _ in parts}:
             write = np.concatenate([in_row(at // piece, move.run // piece) for _, d, at, _ in parts if d == memory])
             moved = [
-                source[1][(source[1] != at) | (dest != memory)]
+                source[1][(source[1] != at) | (dest != memory) | (ahead != STILL)]
                 for source, dest, at, _ in parts
                 if source is not None and source[0] == memory
             ]
             read = np.concatenate([in_row(at // piece, move.run // piece) for at in moved] or [write[:0]])
-            if np.isin(read, write).any() or len(distinct(write)) < len(write):
+            meet = bool(np.isin(read, write).any())
+            if ahead != STILL and len(read):  # in some iteration, by the ends of both
+                low, end = (read.min() * piece + ahead.low, (read.max() + 1) * piece + ahead.high)
+                meet = bool(low < (write.max() + 1) * piece and write.min() * piece < end)
+            if meet or len(distinct(write)) < len(write):
                 raise NoCopies(f"`{name}` reads what it writes, or writes a unit twice")
         for source, dest, at, fill in parts:
             order = np.argsort(at)
@@ -161,6 +168,13 @@ def nest_of(read: Numbers, write: Numbers) -> list[tuple[int, int, int]] | None:
         out.append((count, int(steps[0][0]), int(steps[1][0])))
         read, write = (side[:, 0] for side in sides)
     return out
+
+
+def _ahead(copies: StepCopies) -> Walk:
+    """How much further than the write side the read side is moved, in each iteration, in units of the command."""
+    read, write = copies.shifts
+    steps = ((turn.count, a - b) for turn, a, b in zip(copies.turns, read.steps, write.steps, strict=True))
+    return Walk(read.constant - write.constant, tuple(loop for loop in steps if loop[0] > 1 and loop[1]))
 
 
 def _moved(shift: Affine, copies: StepCopies, digits: Mapping[Turn, Lin]) -> Lin:

@@ -28,6 +28,7 @@ from dmaverify.targets.target import Target
 
 MOST_PAIRS = 1 << 14  # of accesses that may meet, one by one
 Plan = tuple[Transfer, Sequence[Command], Target]
+STILL = Walk(0, ())
 
 
 def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Sameness:
@@ -101,10 +102,11 @@ def _options_differ(decided: Sequence[Mapping[str, Any]]) -> str:
     return f"what may decide the bytes differs: {', '.join(said)}"
 
 
-def order_decides(program: Sequence[Command], target: Target, rounds: Sequence[int] = ()) -> str:
+def order_decides(program: Sequence[Command], target: Target, rounds: Sequence[int] = (), ahead: Walk = STILL) -> str:
     """What the order of a program's unit copies decides, or may decide; empty where no order changes what it leaves:
     nothing is written twice, or read where something else is written. Errs towards saying that it decides. Commands of
-    two of the `rounds`, where these are told, are in order.
+    two of the `rounds`, where these are told, are in order. `ahead`: how much further than the write side the read side
+    is moved, in each iteration of loops around the program.
     """
     accesses: list[tuple[str, int, int, bool, int, Walk]] = []
     for index, command in enumerate(program):
@@ -116,7 +118,8 @@ def order_decides(program: Sequence[Command], target: Target, rounds: Sequence[i
             return f"command {index}: it is not known whether a unit is written twice"
         for port, writes in ((command.read, False), (command.write, True)):
             own = side_of(command, writes=writes)
-            walk = Walk(global_address(port, own.base), own.loops)
+            moved = STILL if writes else ahead
+            walk = Walk(global_address(port, own.base) + moved.base, (*moved.loops, *own.loops))
             accesses.append((target.memory_of(port.tier), walk.low, walk.high, writes, index, walk))
     held: list[tuple[str, int, int, bool, int, Walk]] = []
     pairs = 0

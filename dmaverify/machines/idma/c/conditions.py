@@ -185,10 +185,11 @@ def _shown(text: str) -> str:
 
     def power(match: re.Match[str]) -> str:
         value = int(match[0])
-        factor = match.string[match.end() :].lstrip().startswith("*") or match.string[: match.start()].endswith("* ")
+        before, after = match.string[: match.start()].rstrip(), match.string[match.end() :].lstrip()
+        alone = after.startswith(("*", "/", "%")) or before.endswith(("*", "/", "%", "-"))  # a sum here were another
         for bits in range(16, 65) if value >= 1 << 16 else ():
             beside = value - (1 << bits)
-            if not beside or (not factor and abs(beside) <= 1 << (bits - NEAR)):
+            if not beside or (not alone and abs(beside) <= 1 << (bits - NEAR)):
                 return f"2^{bits}{f' {beside:+d}'.replace('+', '+ ').replace('-', '- ') if beside else ''}"
         return match[0]
 
