@@ -22,6 +22,7 @@ CONDITIONS = [
     ('if !cfg!(feature = "a") && (n > 4) { ALL }', "", "unknown"), ('if !cfg!(feature = "a") { ALL }', "", "proved"),
     ('if cfg!(feature = "a") || (n > 4) {} else { ALL }', "", "unknown"), ('if (!(cfg!(feature = "a"))) { ALL }', "", "proved"),
     ('if !cfg!(feature = "a") { ALL } else if (n > 4) {}', "", "proved"), ('if !!cfg!(feature = "a") { ALL }', "", "refuted"),
+    ("if size_of::<i32>() < F { ALL }", "const F: usize = 5;", "proved"), ("if F < size_of::<i32>() { ALL }", "const F: usize = 5;", "refuted"),
     ("if !F < 3 { ALL }", "const F: usize = 5;", "refuted"), ("if !(F < 3) { ALL }", "const F: usize = 5;", "proved"),
     ("if !(F > 3) { ALL }", "const F: usize = 5;", "refuted"), ("match !F { 0 => { ALL } _ => {} }", "const F: usize = 5;", "refuted"),
     ("match !F { 5 => { ALL } _ => {} }", "const F: usize = 5;", "refuted"), ("match F { 5 => { ALL } _ => {} }", "const F: usize = 5;", "proved"),

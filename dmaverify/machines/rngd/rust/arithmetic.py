@@ -192,7 +192,7 @@ class RustArithmetic(ControlFlow):
 
     def _range_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """A range, whose ends are numbers by their text or as they are read."""
-        found = self.range(code.text(node), frame)
+        found = self.range(code, node, frame)
         if found is not None:
             return found
         ends = [self._operand(code, one, frame) for one in named(node)]
