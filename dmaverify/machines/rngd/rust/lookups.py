@@ -122,6 +122,9 @@ class Lookups:
                 if kind.startswith("call "):
                     return self._called(kind[5:], text, frame)
                 value = self.fragment(text, frame, code, byte)
+                if kind == "kind":
+                    known = isinstance(value, Dtype) and value.name in INTEGERS
+                    return replace(Numbers.of(0), type=value.name) if known and isinstance(value, Dtype) else None
                 if kind == "size":
                     return _usize(value.expr.size) if isinstance(value, Map) else None
                 bits = SCALARS.get(value.name, 0) if isinstance(value, Dtype) else 0

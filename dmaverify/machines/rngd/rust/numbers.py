@@ -9,7 +9,7 @@ its type. No exception leaves, whatever the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
@@ -38,11 +38,14 @@ MAX_DEPTH = 120
 MAX_TEXT = 2_000
 _LITERAL = re.compile(r"(0x[0-9a-fA-F_]+|0b[01_]+|0o[0-7_]+|\d[\d_]*?)_*([iu](?:8|16|32|64|128|size))?")
 _FLAGS = ("boolean_literal", "identifier", "scoped_identifier")
+_OPEN = ("integer_literal", "binary_expression", "unary_expression", "parenthesized_expression")
+"""What may be of any type yet."""
 _COMPARES = ("==", "!=", "<=", ">=", "<", ">")
 
 Look = Callable[[str, str], Numbers | None]
 """Look(kind, text): `path` for `A::B`, `size` for the mapping type before `::SIZE`, `bytes` for `size_of::<T>`, `own`
-for a function that is not the standard library's, `method` for such a method; `left` is told what may leave its type.
+for a function that is not the standard library's, `method` for such a method, `kind` for a number of the type of that
+name; `left` is told what may leave its type.
 """
 
 
@@ -52,12 +55,12 @@ def number_of(text: str, look: Look) -> Numbers | None:
     return number_at(*found, look) if found is not None else None
 
 
-def number_at(code: Code, node: Node, look: Look) -> Numbers | None:
-    """The value of a constant expression, or None."""
-    if node.end_byte - node.start_byte > MAX_TEXT or node.has_error:
+def number_at(code: Code, node: Node, look: Look, read: Mapping[int, Numbers] | None = None) -> Numbers | None:
+    """The value of a constant expression, or None. What is `read` already says what parts of it are, by their nodes."""
+    if (not read and node.end_byte - node.start_byte > MAX_TEXT) or node.has_error:
         return None
     try:
-        return _NumberReader(code, look).number(node, 0)
+        return _NumberReader(code, look, read or {}).number(node, 0)
     except (_Stop, ZeroDivisionError, OverflowError):
         return None
 
@@ -67,7 +70,7 @@ def number_left(code: Code, node: Node, look: Look) -> Numbers | None:
     right, sign = node.child_by_field_name("right"), node.child_by_field_name("operator")
     if right is None or sign is None or node.has_error:
         return number_at(code, right, look) if right is not None else None
-    reader = _NumberReader(code, look)
+    reader = _NumberReader(code, look, {})
     try:
         left = reader.number(node.child_by_field_name("left"), 0)
         return reader.operation(node, sign.type.removesuffix("="), left, reader.number(right, 0))
@@ -127,11 +130,12 @@ class _Stop(Exception):
 class _NumberReader:
     """Reads one expression; there is a method for each type of node that may be a number."""
 
-    def __init__(self, code: Code, look: Look) -> None:
-        self.code = code
-        self.look = look
+    def __init__(self, code: Code, look: Look, read: Mapping[int, Numbers]) -> None:
+        self.code, self.look, self.read = code, look, read
 
     def number(self, node: Node | None, depth: int) -> Numbers:
+        if node is not None and node.id in self.read:
+            return self.read[node.id] if node.type in _OPEN else as_named(self.read[node.id])
         handler = getattr(self, f"_{node.type}", None) if node is not None and depth <= MAX_DEPTH else None
         if handler is None or node is None:
             raise _Stop
@@ -161,7 +165,7 @@ class _NumberReader:
 
     def _binary_expression(self, node: Node, depth: int) -> Numbers:
         run = [node]  # of operators that bind to the left: a long sum is no deep one
-        while (left := run[-1].child_by_field_name("left")) is not None and left.type == "binary_expression":
+        while (left := run[-1].child_by_field_name("left")) is not None and self._goes_on(left):
             run.append(left)
         value = self.number(left, depth)
         for one in reversed(run):
@@ -170,6 +174,9 @@ class _NumberReader:
                 raise _Stop
             value = self.operation(one, sign.type, value, self.number(right, depth))
         return value
+
+    def _goes_on(self, node: Node) -> bool:
+        return node.type == "binary_expression" and node.id not in self.read
 
     def operation(self, node: Node, sign: str, value: Numbers, other: Numbers) -> Numbers:
         """What an operator gives, which stands in `node`."""
@@ -192,7 +199,9 @@ class _NumberReader:
             alone = named(alone)[0] if alone.children[0].type in ("(", "-") else None
         of = self.number(value, depth)
         literal = alone is not None and alone.type == "integer_literal" and not of.type
-        made = cast(of, self.code.text(kind) if kind is not None else "", literal=literal)
+        name = self.code.text(kind) if kind is not None else ""
+        told = self.look("kind", name) if name not in INTEGERS else None
+        made = cast(of, told.type if told is not None else name, literal=literal)
         return self._inside(given, of, made) if given is not None and settled(of) is None else _small(made)
 
     def _unary_expression(self, node: Node, depth: int) -> Numbers:
