@@ -2,7 +2,7 @@
 lists, tuples or structs of numbers, functions of numbers.
 
 Knows: what reading gives the parts of an expression, tables of numbers that constants hold.
-Does not know: texts of constant expressions (`numbers`), what an operation gives (`integers`).
+Does not know: constant expressions and what they combine (`numbers`), what an operation gives (`integers`).
 Law: an element of a list at a place that is not known is any of them; what may leave its type is not known. A constant
 is a table only where every number in it is known.
 """
@@ -54,7 +54,7 @@ class RustArithmetic(ControlFlow):
         return number_at(code, node, self.types.look(frame), read) if len(read) == len(parts) else None
 
     def _binary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        """An operator on what its sides are, where the text alone did not tell."""
+        """An operator on what its sides are, where they are more than names of numbers."""
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         sign = node.child_by_field_name("operator")
         if left is None or right is None or sign is None or code.text(sign) not in _SIGNS:
@@ -101,8 +101,8 @@ class RustArithmetic(ControlFlow):
         return self.types.given_by(item, generics, own, numbers)
 
     def _call_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        """`min(a, b)`, `checked_mul(2).unwrap()` by their text; a closure that is called where it stands is read with
-        what it is given.
+        """`min(a, b)`, `checked_mul(2).unwrap()` as constant expressions; a closure that is called where it stands is
+        read with what it is given.
         """
         function, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if function is not None and _BY_TEXT.search(code.text(function)) is not None:
@@ -182,7 +182,7 @@ class RustArithmetic(ControlFlow):
         return found if _all_numbers(found) else None
 
     def _range_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        """A range, whose ends are numbers by their text or as they are read."""
+        """A range, whose ends are constant expressions, or numbers as they are read."""
         found = self.range(code, node, frame)
         if found is not None:
             return found
