@@ -10,9 +10,10 @@ import pytest
 from kernels import HBM, NEW, plan, verdicts
 from lab.draws import counted
 
+from dmaverify.machines.rngd.rust.code import expression_of
 from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.lists import elements, listed
-from dmaverify.machines.rngd.rust.numbers import number_of, truth_of
+from dmaverify.machines.rngd.rust.numbers import number_of, truth_at
 from dmaverify.machines.rngd.rust.values import Numbers, Sequence
 
 OF_TYPE = {
@@ -74,7 +75,9 @@ def test_a_loop_variable_is_followed_where_all_its_values_stay_inside(text: str,
     ],
 )  # fmt: skip
 def test_a_condition_over_what_may_leave_its_type_is_not_decided(text: str, truth: bool | None) -> None:
-    assert truth_of(text, look) is truth
+    found = expression_of(text)
+    assert found is not None
+    assert truth_at(*found, look) is truth
 
 
 # ---------------------------------------------------------------- generated expressions

@@ -22,6 +22,7 @@ CONDITIONS = [
     ('if !cfg!(feature = "a") && (n > 4) { ALL }', "", "unknown"), ('if !cfg!(feature = "a") { ALL }', "", "proved"),
     ('if cfg!(feature = "a") || (n > 4) {} else { ALL }', "", "unknown"), ('if (!(cfg!(feature = "a"))) { ALL }', "", "proved"),
     ('if !cfg!(feature = "a") { ALL } else if (n > 4) {}', "", "proved"), ('if !!cfg!(feature = "a") { ALL }', "", "refuted"),
+    ("if size_of::<i32>() < F { ALL }", "const F: usize = 5;", "proved"), ("if F < size_of::<i32>() { ALL }", "const F: usize = 5;", "refuted"),
     ("if !F < 3 { ALL }", "const F: usize = 5;", "refuted"), ("if !(F < 3) { ALL }", "const F: usize = 5;", "proved"),
     ("if !(F > 3) { ALL }", "const F: usize = 5;", "refuted"), ("match !F { 0 => { ALL } _ => {} }", "const F: usize = 5;", "refuted"),
     ("match !F { 5 => { ALL } _ => {} }", "const F: usize = 5;", "refuted"), ("match F { 5 => { ALL } _ => {} }", "const F: usize = 5;", "proved"),
@@ -46,6 +47,8 @@ TWO = "mod big {{ pub const N: usize = 4; pub const M: usize = 4; }} mod small {
 MAX = "const fn max(a: usize, b: usize) -> usize { a - b }"
 OUTSIDE = "const M: usize = 4; struct Cfg<const M: usize>;"
 NAMES = [
+    ("N", "type Index = u8; const N: usize = 260usize as Index as usize;", "proved"), ("N", "type Index = u8; const N: usize = 259usize as Index as usize;", "refuted"),
+    ("N", "type Index = u8; const N: usize = 260usize as Other as usize;", "unknown"),
     ("<S as A>::N", TRAITS, "proved"), ("<S as B>::N", TRAITS, "refuted"), ("S::N", TRAITS, "unknown"),
     ("S::N", TRAITS + " impl S { const N: usize = 4; }", "proved"), ("S::N", TRAITS + " impl S { const N: usize = 3; }", "refuted"),
     ("Cfg::<Small>::N", SIZES, "unknown"), ("Cfg::<Big>::N", SIZES.split(" impl Cfg<Small>")[0], "proved"),

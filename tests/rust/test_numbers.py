@@ -24,7 +24,7 @@ def look(kind: str, text: str) -> Numbers | None:
         ("1 + 2 * 3", 7), ("(1 + 2) * 3", 9), ("0x10 + 1_000", 1016), ("7usize / 2", 3), ("7 % 4 as usize", 3),
         ("1 << 4 | 3", 19), ("N * N - 1", 63), ("<m![A]>::SIZE / 8", 4), ("A::SIZE * size_of::<bf16>()", 64),
         ("const { N + 1 }", 9), ("-3 + N", 5), ("N.min(3)", 3), ("N.div_ceil(3)", 3), ("core::mem::size_of::<bf16>()", 2),
-        ("{ N }", 8), (" 4 ", 4), ("8 - 2 - 1", 5), ("std::cmp::max(N, 9)", 9),
+        ("{ N }", 8), (" 4 ", 4), ("4 // rows", 4), ("1" + " + 1" * 400, 401), ("8 - 2 - 1", 5), ("std::cmp::max(N, 9)", 9),
     ],
 )  # fmt: skip
 def test_an_expression_has_the_value_that_rust_gives_it(text: str, value: int) -> None:
@@ -34,7 +34,27 @@ def test_an_expression_has_the_value_that_rust_gives_it(text: str, value: int) -
 
 
 @pytest.mark.parametrize(
-    "text", ["", "M", "1 +", "1 / 0", "f(3)", "N as", "((((", "a.b", "1 << 999", "<m![Q]>::SIZE", "9" * 40]
+    "text",
+    [
+        "",
+        "M",
+        "1 +",
+        "1 / 0",
+        "f(3)",
+        "N as",
+        "((((",
+        "a.b",
+        "1 << 999",
+        "<m![Q]>::SIZE",
+        "9" * 40,
+        "1); g(2",
+        "1, 2",
+        "2; 3",
+        "1)",
+        "3 < 4",
+        "{ 3; }",
+        "1.5",
+    ],
 )
 def test_what_is_not_known_is_none(text: str) -> None:
     assert number_of(text, look) is None

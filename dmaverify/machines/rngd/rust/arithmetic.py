@@ -2,7 +2,7 @@
 lists, tuples or structs of numbers, functions of numbers.
 
 Knows: what reading gives the parts of an expression, tables of numbers that constants hold.
-Does not know: texts of constant expressions (`numbers`), what an operation gives (`integers`).
+Does not know: constant expressions and what they combine (`numbers`), what an operation gives (`integers`).
 Law: an element of a list at a place that is not known is any of them; what may leave its type is not known. A constant
 is a table only where every number in it is known.
 """
@@ -20,10 +20,10 @@ from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.flow import ControlFlow
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.integers import INTEGERS, called, cast, negated, operated, turned
+from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.lists import elements, lacking, listed, loose
 from dmaverify.machines.rngd.rust.module import Item
-from dmaverify.machines.rngd.rust.numbers import MAX_VALUE, as_named
+from dmaverify.machines.rngd.rust.numbers import as_named, number_at
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Numbers,
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 _SIGNS = {"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"}
 _TABLES = {"array_expression", "reference_expression", "tuple_expression", "struct_expression"}
-_LITERALS = {"integer_literal", "binary_expression", "unary_expression", "parenthesized_expression"}
-
 _LEAVES = "may leave"
 _BY_TEXT = re.compile(r"(?<!\.)\b(?:min|max)$|\bsize_of\b|\.checked_\w+\(.*\.unwrap$", re.DOTALL)
 
@@ -50,47 +48,43 @@ _BY_TEXT = re.compile(r"(?<!\.)\b(?:min|max)$|\bsize_of\b|\.checked_\w+\(.*\.unw
 class RustArithmetic(ControlFlow):
     """The part of reading that knows numbers; `Expressions` adds all other expressions."""
 
-    def _operand(self, code: Code, node: Node, frame: Frame) -> Value:
-        value = self.value(code, node, frame, None)
-        return value if node.type in _LITERALS or not isinstance(value, Numbers) else as_named(value)
+    def _made(self, code: Code, node: Node, parts: list[Node], values: list[Value], frame: Frame) -> Numbers | None:
+        """The number that an expression makes of its parts, whose values were read; None where one is none."""
+        read = {one.id: value for one, value in zip(parts, values, strict=True) if isinstance(value, Numbers)}
+        return number_at(code, node, self.types.look(frame), read) if len(read) == len(parts) else None
 
     def _binary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        """An operator on what its sides are, where the text alone did not tell."""
+        """An operator on what its sides are, where they are more than names of numbers."""
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         sign = node.child_by_field_name("operator")
         if left is None or right is None or sign is None or code.text(sign) not in _SIGNS:
             return super()._binary_expression(code, node, frame, expected)
-        sides = [self._operand(code, one, frame) for one in (left, right)]
-        a, b = sides
-        made = operated(code.text(sign), a, b) if isinstance(a, Numbers) and isinstance(b, Numbers) else None
-        if code.text(sign) in "/%" and isinstance(b, Numbers) and b.single == 0:
+        sides = [self.value(code, one, frame, None) for one in (left, right)]
+        singles = [one.single if isinstance(one, Numbers) else None for one in sides]
+        if code.text(sign) in "/%" and singles[1] == 0:
             self.walk.leave("program")
-        if made is not None and max(abs(made.low), abs(made.high)) <= MAX_VALUE:
-            return made
-        if isinstance(a, Numbers) and isinstance(b, Numbers) and None not in (a.single, b.single):
+        made = self._made(code, node, [left, right], sides, frame)
+        if made is None and None not in singles:
             return Unknown(f"`{clip(code.text(node))}` {_LEAVES} its type", code.span(node))
-        return Opaque("", sources_of(a) | sources_of(b))
+        return made or Opaque("", sources_of(sides[0]) | sources_of(sides[1]))
 
     def _type_cast_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """`e as u8` of what `e` is."""
-        given, kind = node.child_by_field_name("value"), node.child_by_field_name("type")
-        value = self._operand(code, given, frame) if given is not None else Unknown("")
-        wanted = self.types.read(code, kind, frame) if kind is not None else None
-        name = wanted.name if isinstance(wanted, Dtype) and wanted.name in INTEGERS else ""
-        made = cast(value, name) if isinstance(value, Numbers) and name else None
-        return made if made is not None else Opaque("", sources_of(value))
+        given = node.child_by_field_name("value")
+        value = self.value(code, given, frame, None) if given is not None else Unknown("")
+        made = self._made(code, node, [given], [value], frame) if given is not None else None
+        return made or Opaque("", sources_of(value))
 
     def _unary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """`*x` is what it refers to; `!x` and `-x` are values of their own."""
         sign, inner = node.children[0].type, named(node)[-1]
-        made = self.value(code, inner, frame, expected if sign == "*" else None)
+        value = self.value(code, inner, frame, expected if sign == "*" else None)
         if sign == "*":
-            return made
-        if not isinstance(made, Numbers):
-            return Opaque("", sources_of(made))
-        own = made if inner.type in _LITERALS else as_named(made)
-        unknown = Unknown(f"what `{sign}` makes of `{clip(code.text(inner))}`", code.span(inner))
-        return (negated(own) if sign == "-" else turned(own)) or unknown
+            return value
+        if not isinstance(value, Numbers):
+            return Opaque("", sources_of(value))
+        made = self._made(code, node, [inner], [value], frame)
+        return made or Unknown(f"what `{sign}` makes of `{clip(code.text(inner))}`", code.span(inner))
 
     # ------------------------------------------------------------ functions
 
@@ -107,8 +101,8 @@ class RustArithmetic(ControlFlow):
         return self.types.given_by(item, generics, own, numbers)
 
     def _call_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        """`min(a, b)`, `checked_mul(2).unwrap()` by their text; a closure that is called where it stands is read with
-        what it is given.
+        """`min(a, b)`, `checked_mul(2).unwrap()` as constant expressions; a closure that is called where it stands is
+        read with what it is given.
         """
         function, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if function is not None and _BY_TEXT.search(code.text(function)) is not None:
@@ -132,11 +126,8 @@ class RustArithmetic(ControlFlow):
         """A method of an integer, of what it is called on and given."""
         plain = not any(MOVES.search(one.text or b"") for one in arguments) and not name.startswith("checked_")
         if isinstance(receiver, Numbers) and plain and not declares_method(frame.scope, name, of_integers=True):
-            target = named(node.children[0])[0]
-            own = receiver if target.type in _LITERALS else as_named(receiver)
-            given = [self._operand(code, one, frame) for one in arguments]
-            numbers = [one for one in given if isinstance(one, Numbers)]
-            made = called(name, [own, *numbers]) if len(numbers) == len(given) else None
+            given = [receiver, *(self.value(code, one, frame, None) for one in arguments)]
+            made = self._made(code, node, [named(node.children[0])[0], *arguments], given, frame)
             if made is not None and name not in ("into", "clone", "get"):
                 return made
         return super()._other(code, node, name, receiver, generics, arguments, frame, expected)
@@ -191,12 +182,13 @@ class RustArithmetic(ControlFlow):
         return found if _all_numbers(found) else None
 
     def _range_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        """A range, whose ends are numbers by their text or as they are read."""
-        found = self.range(code.text(node), frame)
+        """A range, whose ends are constant expressions, or numbers as they are read."""
+        found = self.range(code, node, frame)
         if found is not None:
             return found
-        ends = [self._operand(code, one, frame) for one in named(node)]
-        if len(ends) == 2 and isinstance(ends[0], Numbers) and isinstance(ends[1], Numbers):
+        values = [self.value(code, one, frame, None) for one in named(node)]
+        ends = [self._made(code, one, [one], [value], frame) for one, value in zip(named(node), values, strict=True)]
+        if len(ends) == 2 and ends[0] is not None and ends[1] is not None:
             found = self.between(ends[0], ends[1], closed=child(node, "..=") is not None)
         return found or Sequence(Unknown("a number of a range that is not known"))
 

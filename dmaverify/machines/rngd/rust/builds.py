@@ -15,8 +15,8 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.machines.rngd.rust.cfg import other_build
+from dmaverify.machines.rngd.rust.code import split_top
 from dmaverify.machines.rngd.rust.moves import Site
-from dmaverify.machines.rngd.rust.numbers import split_top
 from dmaverify.machines.rngd.rust.values import Unknown
 
 MOST_BUILDS = 8  # of one file

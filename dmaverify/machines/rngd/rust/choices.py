@@ -12,12 +12,12 @@ import re
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.code import arguments_in, named, places
+from dmaverify.machines.rngd.rust.code import arguments_in, named, places, split_top
 from dmaverify.machines.rngd.rust.declares import ASSERTS
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.module import Item
-from dmaverify.machines.rngd.rust.numbers import split_top, truth_of
+from dmaverify.machines.rngd.rust.numbers import truth_at
 from dmaverify.machines.rngd.rust.patterns import Partition, of_truths, partition, told_pattern
 from dmaverify.machines.rngd.rust.questions import AskedCondition, Conditions
 from dmaverify.machines.rngd.rust.values import (
@@ -176,8 +176,8 @@ class Choices(Conditions):
         if sign is None or frame.scope.macro(called) is not None:
             return
         asked = parts[0].strip() if not sign or len(parts) < 2 else f"{parts[0].strip()} {sign} {parts[1].strip()}"
-        truth = truth_of(asked, self.types.look(frame))
         again, inner = arguments_in(code, asked, byte)
+        truth = truth_at(again, inner[0], self.types.look(frame)) if len(inner) == 1 else None
         if truth is True or (truth is None and len(inner) != 1):
             return
         fails = () if truth is False else (self.choices(again, inner[0], frame)[1],)

@@ -126,6 +126,31 @@ def arguments_in(code: Code, text: str, byte: int) -> tuple[Code, list[Node]]:
     return again, named(given) if given is not None else []
 
 
+@lru_cache(maxsize=1024)
+def expression_of(text: str) -> tuple[Code, Node] | None:
+    """The tree of one expression; None where the text is anything else, or more."""
+    before, after = "fn f(){g(", "\n);}"
+    data = f"{before}{text}{after}".encode("utf-8", "replace")
+    root = root_of(data)
+    given = next((one for one in walk(root) if one.type == "arguments"), None)
+    whole = given is not None and given.end_byte == len(data) - 2 and not root.has_error
+    inner = named(given) if given is not None and whole else []
+    return (Code(Source("<text>", text), data), inner[0]) if len(inner) == 1 else None
+
+
+def split_top(text: str, sign: str) -> list[str]:
+    """The parts of a text between signs that stand in no bracket."""
+    parts, depth, start, at = [], 0, 0, 0
+    while at < len(text):
+        if depth == 0 and text.startswith(sign, at):
+            parts.append(text[start:at])
+            start = at = at + len(sign)
+            continue
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        at += 1
+    return [*parts, text[start:]]
+
+
 def child(node: Node, kind: str) -> Node | None:
     """The first child of that type."""
     return next((one for one in node.children if one.type == kind), None)

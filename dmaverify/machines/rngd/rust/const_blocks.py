@@ -7,14 +7,13 @@ Law: a statement that is not known gives None, never a guess. Every turn of a lo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, MutableMapping
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import named
 from dmaverify.machines.rngd.rust.integers import typed
-from dmaverify.machines.rngd.rust.numbers import Look, number_of, truth_of
+from dmaverify.machines.rngd.rust.numbers import Look, number_at, number_left, truth_at
 from dmaverify.machines.rngd.rust.values import Numbers, Value
 from dmaverify.values import dataclass
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     Sized = Callable[[Node, Value], Value]
 
 MOST_STATEMENTS = 10_000
-_CHANGE = re.compile(r"([a-z_]\w*)\s*([-+*/%&|^]|<<|>>)?=(?!=)\s*(.+?);?", re.DOTALL)
 
 
 class _Returned(Exception):
@@ -93,7 +91,7 @@ class _ConstBlock:
             value = self.statement(named(node)[0]) if named(node) else None
             return None if node.children[-1].type == ";" else value
         if node.type in ("assignment_expression", "compound_assignment_expr"):
-            self.change(self.code.text(node))
+            self.change(node)
             return None
         if node.type == "while_expression":
             self.loop(node)
@@ -107,7 +105,7 @@ class _ConstBlock:
         if node.type != "if_expression":
             return self.block(node if node.type == "block" else named(node)[0])
         condition = node.child_by_field_name("condition")
-        truth = truth_of(self.code.text(condition), self.look) if condition is not None else None
+        truth = truth_at(self.code, condition, self.look) if condition is not None else None
         if truth is None:
             raise _NotKnown
         taken = node.child_by_field_name("consequence" if truth else "alternative")
@@ -116,30 +114,27 @@ class _ConstBlock:
         return self.asked(taken) if taken is not None else None
 
     def number(self, node: Node) -> Numbers:
-        if node.type in ("if_expression", "block"):
-            value = self.asked(node)
-        else:
-            value = number_of(self.code.text(node), self.look)
+        value = self.asked(node) if node.type in ("if_expression", "block") else number_at(self.code, node, self.look)
         if value is None:
             raise _NotKnown
         return value
 
-    def change(self, text: str) -> None:
+    def change(self, node: Node) -> None:
         """`r = 3`, `r += 1`."""
-        found = _CHANGE.fullmatch(text.strip())
-        if found is None or found[1] not in self.known:
+        left = node.child_by_field_name("left")
+        name = self.code.text(left) if left is not None else ""
+        if name not in self.known:
             raise _NotKnown
-        value = number_of(f"{found[1]} {found[2]} ({found[3]})" if found[2] else found[3], self.look)
-        before = self.known[found[1]]
+        value, before = number_left(self.code, node, self.look), self.known[name]
         value = typed(value, before.type) if value is not None and isinstance(before, Numbers) else None
         if value is None:
             raise _NotKnown
-        self.known[found[1]] = value
+        self.known[name] = value
 
     def loop(self, node: Node) -> None:
         condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
         while condition is not None and body is not None:
-            truth = truth_of(self.code.text(condition), self.look)
+            truth = truth_at(self.code, condition, self.look)
             if truth is None:
                 raise _NotKnown
             if not truth:

@@ -20,7 +20,7 @@ from dmaverify.machines.rngd.rust.declares import KNOWN_MACROS
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import like, operated, settled, typed, unified
 from dmaverify.machines.rngd.rust.lists import elements, range_of
-from dmaverify.machines.rngd.rust.numbers import number_of
+from dmaverify.machines.rngd.rust.numbers import number_at, number_left, number_of
 from dmaverify.machines.rngd.rust.sites import is_host, takes_numbers
 from dmaverify.machines.rngd.rust.values import Numbers, Sequence, Unknown, Value
 from dmaverify.values import dataclass
@@ -28,8 +28,7 @@ from dmaverify.values import dataclass
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_RANGE = re.compile(r"^(.*?)\.\.(=?)(.*)$", re.DOTALL)
-_STEP = re.compile(r"^(.*)\.step_by\((.*)\)$", re.DOTALL)
+_RANGE = re.compile(r"(.*?)\.\.(=?)(.*)", re.DOTALL)
 _CHANGES = ("assignment_expression", "compound_assignment_expr")
 _AROUND = {"for_expression", "while_expression", "loop_expression", "closure_expression", "async_block"}
 _READS = {"min", "max", "pow", "div_ceil", "next_multiple_of", "abs_diff", "saturating_sub", "clone", "into", "get"}
@@ -81,7 +80,7 @@ class Counters(Choices):
             return None
         name, sign, limit = asked
         start, look = self.begins(code, node, name, frame), self.types.look(frame)
-        bound = number_of(code.text(limit), look)
+        bound = number_at(code, limit, look)
         uses = list(_uses(code, body, name, range(body.start_byte, body.end_byte)))
         last = uses[-1] if len(uses) == 1 else None
         own = [one for one in named(body) if one.type == "expression_statement"]
@@ -89,7 +88,7 @@ class Counters(Choices):
             return None
         right, operator = last.child_by_field_name("right"), last.child_by_field_name("operator")
         adds = operator is not None and code.text(operator) == "+=" and right is not None
-        step = number_of(code.text(right), look) if adds and right is not None else None
+        step = number_at(code, right, look) if adds and right is not None else None
         if start is None or bound is None or bound.single is None or step is None or (step.single or 0) < 1:
             return None
         high = bound.low - (0 if sign == "<=" else 1)
@@ -117,13 +116,14 @@ class Counters(Choices):
             found[name] = start
         return found
 
-    def changed(self, name: str, text: str, frame: Frame) -> None:
+    def changed(self, code: Code, node: Node, name: str, frame: Frame) -> None:
         """`i += 1`, `i = j`: a number that a loop is read by; where nothing gets here it stays."""
         if self.walk.dead or self.dead:
             return
         turn = next((number for number, kind, _ in reversed(self.walk.scopes) if kind == "turn"), -1)
         left = any(scope == turn for scope, _ in self.walk.exits)
-        value, before = number_of(text, self.types.look(frame)) if not left else None, self.live[name]
+        before = self.live[name]
+        value = number_left(code, node, self.types.look(frame)) if not left else None
         value = typed(value, before.type) if value is not None and before is not None else None
         self.live[name] = value if value is not None and value.single is not None else None
         frame.locals[name] = self.live[name] or Unknown("a variable that changes")
@@ -164,35 +164,27 @@ class Counters(Choices):
 
     # ------------------------------------------------------------ ranges
 
-    def is_empty(self, text: str, frame: Frame) -> bool:
+    def is_empty(self, code: Code, node: Node, frame: Frame) -> bool:
         """Whether a range certainly has no value."""
-        parts = _RANGE.match(self._plain(text, frame)[0])
-        if parts is None or not parts[3].strip():
-            return False
-        low, high = (number_of(part or "0", self.types.look(frame)) for part in (parts[1], parts[3]))
-        return low is not None and high is not None and low.low >= high.high + bool(parts[2])
+        low, high, closed, _ = self._ends(code, node, frame)
+        return low is not None and high is not None and low.low >= high.high + closed
 
     def each(self, code: Code, node: Node, frame: Frame) -> Value:
         """What a loop variable is."""
-        text = code.text(node)
-        found = self.range(text, frame)
+        found = self.range(code, node, frame)
         if found is not None:
             return found
         value = self.value(code, node, frame, None)
         if isinstance(value, Sequence) and not (node.type == "range_expression" and isinstance(value.part, Unknown)):
             return value
         if node.type == "range_expression":
-            return Unknown(f"the range `{' '.join(text.split())[:60]}` is not known before the kernel runs")
+            return Unknown(f"the range `{' '.join(code.text(node).split())[:60]}` is not known before the kernel runs")
         return Unknown("an element of something")
 
-    def range(self, text: str, frame: Frame) -> Sequence | None:
+    def range(self, code: Code, node: Node, frame: Frame) -> Sequence | None:
         """The values of `a..b`, `a..=b`, `(a..b).rev()`, `(a..b).step_by(n)`, or None."""
-        text, steps = self._plain(text, frame)
-        look, parts = self.types.look(frame), _RANGE.match(text)
-        if parts is None or not parts[3].strip():
-            return None
-        low, high = number_of(parts[1] or "0", look), number_of(parts[3], look)
-        return self.between(low, high, closed=bool(parts[2]), steps=steps) if low and high else None
+        low, high, closed, steps = self._ends(code, node, frame)
+        return self.between(low, high, closed=closed, steps=steps) if low and high else None
 
     def between(self, low: Numbers, high: Numbers, *, closed: bool, steps: Reversible[int] = ()) -> Sequence | None:
         """The numbers from one to another one, by `steps`; None where there are none, or that is not known."""
@@ -210,21 +202,25 @@ class Counters(Choices):
             falling = falling is not (step == 0)
         return range_of(like(Numbers(first, last, apart if last > first else 0), list(both)), falling=falling)
 
-    def _plain(self, text: str, frame: Frame) -> tuple[str, list[int]]:
-        """A range without what is done to it, and that, the last first: the steps that are taken, 0 to turn round."""
-        text, steps = text.strip(), []
-        for _ in range(4):
-            found = _STEP.match(text)
-            value = number_of(found[2], self.types.look(frame)) if found is not None else None
-            if text.endswith(".rev()"):
-                text = text.removesuffix(".rev()").strip()
-                steps.append(0)
-            elif found is not None and value is not None and (value.single or 0) > 0:
-                text = found[1].strip()
-                steps.append(value.low)
-            elif text.startswith("(") and text.endswith(")"):
-                text = text[1:-1].strip()
-        return text, steps
+    def _ends(self, code: Code, node: Node, frame: Frame) -> tuple[Numbers | None, Numbers | None, bool, list[int]]:
+        """The ends of a range, None where they are not known or it is none; whether it is closed; and what is done to
+        it, the last first: the steps that are taken, 0 to turn round.
+        """
+        look, steps = self.types.look(frame), list[int]()
+        while node.type in ("parenthesized_expression", "call_expression") and named(node):
+            function, given = named(node)[0], node.child_by_field_name("arguments")
+            if given is not None:
+                name, values = function.child_by_field_name("field"), [number_at(code, e, look) for e in named(given)]
+                by = [one.single or 0 for one in values if one is not None]
+                called = code.text(name) if name is not None else ""
+                if (called, len(values)) != ("rev", 0) and (called != "step_by" or len(values) != 1 or by[:1] < [1]):
+                    break
+                steps.append(by[0] if values else 0)
+            node = named(function)[0] if given is not None else function
+        parts = _RANGE.fullmatch(code.text(node))  # the grammar takes `0..<S>::N` for a comparison
+        if parts is None:
+            return None, None, False, steps
+        return number_of(parts[1] or "0", look), number_of(parts[3], look), bool(parts[2]), steps
 
 
 def below(code: Code, condition: Node) -> tuple[str, str, Node] | None:

@@ -208,7 +208,7 @@ class Expressions(RustArithmetic):
         value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (RustTensor, Tuple)) else None),
                             wanted if isinstance(wanted, (RustTensor, Tuple)) else None)  # fmt: skip
         if left.type == "identifier" and code.text(left) in self.live:
-            self.changed(code.text(left), code.text(right), frame)
+            self.changed(code, node, code.text(left), frame)
         elif left.type == "identifier":
             changed = isinstance(value, Numbers)
             self.assigned(
@@ -225,10 +225,8 @@ class Expressions(RustArithmetic):
     def _compound_assignment_expr(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         left = node.child_by_field_name("left")
         self._rest(code, node, frame)
-        right, sign = node.child_by_field_name("right"), node.child_by_field_name("operator")
-        if left is not None and right is not None and sign is not None and code.text(left) in self.live:
-            told = f"{code.text(left)} {code.text(sign).removesuffix('=')} ({code.text(right)})"
-            self.changed(code.text(left), told, frame)
+        if left is not None and code.text(left) in self.live:
+            self.changed(code, node, code.text(left), frame)
         elif left is not None and left.type == "identifier":
             frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left))
         return Opaque("()")

@@ -22,7 +22,7 @@ from dmaverify.machines.rngd.rust.counters import MAX_TURNS, MAX_UNROLLED, Count
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import settled
 from dmaverify.machines.rngd.rust.lists import joined, range_of
-from dmaverify.machines.rngd.rust.numbers import truth_of
+from dmaverify.machines.rngd.rust.numbers import truth_at
 from dmaverify.machines.rngd.rust.patterns import chosen_arm
 from dmaverify.machines.rngd.rust.values import (
     Numbers,
@@ -64,7 +64,7 @@ class ControlFlow(Counters):
         text = " ".join(code.text(condition).split())
         asked = _asked_of_build(code, condition)
         built = holds(asked[0], frame.scope.module.features) if asked is not None else None
-        truth = truth_of(text, self.types.look(frame)) if not condition.type.startswith("let_") else None
+        truth = truth_at(code, condition, self.types.look(frame)) if not condition.type.startswith("let_") else None
         if asked is not None and built is not None:
             truth = built is not asked[1]
             off = arms[truth]
@@ -160,7 +160,7 @@ class ControlFlow(Counters):
         told = self.built(code, body, frame) if body is not None else []
         arms, unsure = [one for one, _ in told], {one.id for one, condition in told if condition}
         flag = any(code.text(p) in ("true", "false") for one in arms if (p := one.child_by_field_name("pattern")))
-        truth = truth_of(code.text(given), self.types.look(frame)) if given is not None and flag else None
+        truth = truth_at(code, given, self.types.look(frame)) if given is not None and flag else None
         value = Numbers.of(int(truth)) if truth is not None and not isinstance(value, Numbers) else value
         value = value if not isinstance(value, Numbers) or settled(value) else Unknown("what may leave its type")
         chosen = chosen_arm(code, arms, value, self.types.look(frame), frame.scope)
@@ -182,7 +182,7 @@ class ControlFlow(Counters):
         if given is None or body is None:
             return Opaque("()")
         each, pattern = self.each(code, given, frame), node.child_by_field_name("pattern")
-        if self.is_empty(code.text(given), frame):
+        if self.is_empty(code, given, frame):
             inside = frame.inside(frame.scope)
             self.bind(code, pattern, Unknown("a turn that there is none of"), inside)
             self._aside(code, body, inside, None, f"`{code.text(given)}` is empty")
@@ -293,7 +293,7 @@ class ControlFlow(Counters):
             for _ in range(min(MAX_TURNS, MAX_UNROLLED - self.unrolled)):
                 own = frame.inside(frame.scope)
                 own.locals.update({name: value for name, value in self.live.items() if value is not None})
-                truth = truth_of(code.text(condition), self.types.look(own)) if condition is not None else True
+                truth = truth_at(code, condition, self.types.look(own)) if condition is not None else True
                 ended = truth is False or self.walk.dead
                 if truth is not True or ended or None in self.live.values():
                     break

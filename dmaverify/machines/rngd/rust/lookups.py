@@ -21,7 +21,7 @@ from dmaverify.machines.rngd.rust.impls import associated, is_standard, paramete
 from dmaverify.machines.rngd.rust.integer_types import IntegerTypes
 from dmaverify.machines.rngd.rust.integers import ANY, INTEGERS, typed
 from dmaverify.machines.rngd.rust.module import Item, NameScope
-from dmaverify.machines.rngd.rust.numbers import number_of
+from dmaverify.machines.rngd.rust.numbers import number_at
 from dmaverify.machines.rngd.rust.values import Dtype, Map, Numbers, Record, Tuple, Unknown, Value
 from dmaverify.values import replace
 
@@ -48,7 +48,7 @@ class Lookups:
 
     def number(self, code: Code, node: Node, frame: Frame) -> Numbers | None:
         """The value of a constant expression."""
-        return number_of(code.text(node), self.look(frame, code, node.start_byte))
+        return number_at(code, node, self.look(frame, code, node.start_byte))
 
     def sized(self, code: Code, name: Node, value: Value, frame: Frame) -> Value:
         """What a variable gets that is bound at `name`: a number as one of the type that the variable has."""
@@ -122,6 +122,9 @@ class Lookups:
                 if kind.startswith("call "):
                     return self._called(kind[5:], text, frame)
                 value = self.fragment(text, frame, code, byte)
+                if kind == "kind":
+                    known = isinstance(value, Dtype) and value.name in INTEGERS
+                    return replace(Numbers.of(0), type=value.name) if known and isinstance(value, Dtype) else None
                 if kind == "size":
                     return _usize(value.expr.size) if isinstance(value, Map) else None
                 bits = SCALARS.get(value.name, 0) if isinstance(value, Dtype) else 0

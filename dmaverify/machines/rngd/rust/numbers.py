@@ -1,6 +1,6 @@
 """Constant expressions of Rust as numbers: literals, arithmetic, constants, `<m![A]>::SIZE`, `size_of::<bf16>()`.
 
-Knows: the operators of integers, their precedence, the few calls that kernels use in sizes and tile starts.
+Knows: which node of a tree is which operation of integers, the few calls that kernels use in sizes and tile starts.
 Does not know: names; a `look` function gives the numbers behind paths and types. What operations give (`integers`).
 Law: a loop variable is all its values at once; what is not known gives None, never a guess, and so does what may leave
 its type. No exception leaves, whatever the text.
@@ -9,9 +9,11 @@ its type. No exception leaves, whatever the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from dmaverify.language.notation import Token
+from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.code import child, expression_of, named
 from dmaverify.machines.rngd.rust.integers import (
     ANY,
     INTEGERS,
@@ -28,42 +30,52 @@ from dmaverify.machines.rngd.rust.integers import (
 from dmaverify.machines.rngd.rust.values import Numbers
 from dmaverify.values import replace
 
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
 MAX_VALUE = 1 << 70
-MAX_DEPTH = 60
+MAX_DEPTH = 120
 MAX_TEXT = 2_000
-_TOKEN = re.compile(
-    r"\s*(?:(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<number>0x[0-9a-fA-F_]+|0b[01_]+|0o[0-7_]+|\d[\d_]*)(?P<suffix>[iu]\w+)?"
-    r"|(?P<word>[A-Za-z_$]\w*)|(?P<sign><<|>>|::|\.\.=?|&&|\|\||[<>=!]=|\S))",
-    re.DOTALL,
-)
-_PATH = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
-_NEGATED = re.compile(r"!\s*(?:!\s*)*(?:[A-Za-z_][\w:]*|\(.*\))", re.DOTALL)
-"""What `!` turns round: it binds tighter than a comparison."""
 _LITERAL = re.compile(r"(0x[0-9a-fA-F_]+|0b[01_]+|0o[0-7_]+|\d[\d_]*?)_*([iu](?:8|16|32|64|128|size))?")
-_LEVELS = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
+_FLAGS = ("boolean_literal", "identifier", "scoped_identifier")
+_OPEN = ("integer_literal", "binary_expression", "unary_expression", "parenthesized_expression")
+"""What may be of any type yet."""
+_COMPARES = ("==", "!=", "<=", ">=", "<", ">")
 
 Look = Callable[[str, str], Numbers | None]
 """Look(kind, text): `path` for `A::B`, `size` for the mapping type before `::SIZE`, `bytes` for `size_of::<T>`, `own`
-for a function that is not the standard library's, `method` for such a method; `left` is told what may leave its type.
+for a function that is not the standard library's, `method` for such a method, `kind` for a number of the type of that
+name; `left` is told what may leave its type.
 """
 
 
 def number_of(text: str, look: Look) -> Numbers | None:
-    """The value of a constant expression, or None."""
-    if len(text) > MAX_TEXT:
+    """The value of a constant expression that stands in other text, or None."""
+    found = expression_of(text) if len(text) <= MAX_TEXT else None
+    return number_at(*found, look) if found is not None else None
+
+
+def number_at(code: Code, node: Node, look: Look, read: Mapping[int, Numbers] | None = None) -> Numbers | None:
+    """The value of a constant expression, or None. What is `read` already says what parts of it are, by their nodes."""
+    if (not read and node.end_byte - node.start_byte > MAX_TEXT) or node.has_error:
         return None
-    if text.isdecimal() and text.isascii() and len(text) < 20:
-        return _literal(int(text))
     try:
-        reader = _NumberReader(text, look)
-        value = reader.sum(0, 0)
-        return value if reader.done else None
+        return _NumberReader(code, look, read or {}).number(node, 0)
     except (_Stop, ZeroDivisionError, OverflowError):
         return None
 
 
-def _literal(value: int, kind: str = "") -> Numbers:
-    return Numbers(value, value, type=kind, held=None if kind else (value, value))
+def number_left(code: Code, node: Node, look: Look) -> Numbers | None:
+    """What an assignment leaves in its variable: `x = e`, `x += e`; None where that is not known."""
+    right, sign = node.child_by_field_name("right"), node.child_by_field_name("operator")
+    if right is None or sign is None or node.has_error:
+        return number_at(code, right, look) if right is not None else None
+    reader = _NumberReader(code, look, {})
+    try:
+        left = reader.number(node.child_by_field_name("left"), 0)
+        return reader.operation(node, sign.type.removesuffix("="), left, reader.number(right, 0))
+    except (_Stop, ZeroDivisionError, OverflowError):
+        return None
 
 
 def as_named(value: Numbers) -> Numbers:
@@ -73,45 +85,25 @@ def as_named(value: Numbers) -> Numbers:
     return replace(value, type=ANY, held=value.held or ((value.low, value.high) if value.seen is None else None))
 
 
-def truth_of(text: str, look: Look) -> bool | None:
+def truth_at(code: Code, node: Node, look: Look, depth: int = 0) -> bool | None:
     """Whether a condition over constants holds; None where that is not known before the kernel runs."""
-    text = text.strip()
-    for sign, stop in (("||", True), ("&&", False)):
-        parts = split_top(text, sign)
-        if len(parts) > 1:
-            found = [truth_of(part, look) for part in parts]
-            return stop if stop in found else None if None in found else not stop
-    if text.startswith("(") and _wraps(text):
-        return truth_of(text[1:-1], look)
-    if text in ("true", "false"):
-        return text == "true"
-    if _NEGATED.fullmatch(text) and _wraps(text.lstrip("! \n")):
-        inner = truth_of(text[1:], look)
-        return None if inner is None else not inner
-    for sign in ("==", "!=", "<=", ">=", "<", ">"):
-        parts = split_top(text, sign)
-        if len(parts) == 2 and not (sign in "<>" and ("::<" in text or "<<" in text or ">>" in text)):
-            return _compared(sign, number_of(parts[0], look), number_of(parts[1], look))
-    found_flag = look("path", text) if _PATH.fullmatch(text) else None
-    return bool(found_flag.low) if found_flag is not None and found_flag.single is not None else None
-
-
-def _wraps(text: str) -> bool:
-    """Whether the bracket that a text begins with, if it does, closes at its end."""
-    return not text.startswith("(") or (text.endswith(")") and len(split_top(text[1:-1], ")")) == 1)
-
-
-def split_top(text: str, sign: str) -> list[str]:
-    """The parts of a text between signs that stand in no bracket."""
-    parts, depth, start, at = [], 0, 0, 0
-    while at < len(text):
-        if depth == 0 and text.startswith(sign, at):
-            parts.append(text[start:at])
-            start = at = at + len(sign)
-            continue
-        depth += (text[at] in "([{") - (text[at] in ")]}")
-        at += 1
-    return [*parts, text[start:]]
+    inner, sign = named(node), node.child_by_field_name("operator")
+    if depth > MAX_DEPTH or node.has_error:
+        return None
+    if node.type == "parenthesized_expression" and len(inner) == 1:
+        return truth_at(code, inner[0], look, depth + 1)
+    if node.type == "unary_expression" and node.children[0].type == "!":
+        found = truth_at(code, inner[-1], look, depth + 1)
+        return None if found is None else not found
+    if node.type == "let_chain" or (sign is not None and sign.type in ("&&", "||")):
+        stop = sign is not None and sign.type == "||"
+        parts = [truth_at(code, one, look, depth + 1) for one in inner]
+        return stop if stop in parts else None if None in parts else not stop
+    if sign is not None and sign.type in _COMPARES:
+        sides = [node.child_by_field_name(side) for side in ("left", "right")]
+        return _compared(sign.type, *(number_at(code, one, look) if one is not None else None for one in sides))
+    flag = number_at(code, node, look) if node.type in _FLAGS else None
+    return bool(flag.single) if flag is not None and flag.single is not None else None
 
 
 def _compared(sign: str, a: Numbers | None, b: Numbers | None) -> bool | None:
@@ -132,225 +124,207 @@ def _compared(sign: str, a: Numbers | None, b: Numbers | None) -> bool | None:
 
 
 class _Stop(Exception):
-    """The text is no constant expression that this module knows."""
+    """The expression is no constant one that this module knows."""
 
 
 class _NumberReader:
-    def __init__(self, text: str, look: Look) -> None:
-        self.text = text
-        self.look = look
-        self.tokens: list[Token] = []
-        self.checked = False  # whether the last method gave an option
-        for found in _TOKEN.finditer(text):
-            kind = found.lastgroup if found.lastgroup != "suffix" else "number"
-            if kind in ("number", "word", "sign"):
-                text_of = found[kind] + ((found["suffix"] or "") if kind == "number" else "")
-                self.tokens.append(Token(kind, text_of, found.start(kind), found.end()))
-        self.at = 0
+    """Reads one expression; there is a method for each type of node that may be a number."""
 
-    @property
-    def done(self) -> bool:
-        return self.at >= len(self.tokens)
+    def __init__(self, code: Code, look: Look, read: Mapping[int, Numbers]) -> None:
+        self.code, self.look, self.read = code, look, read
 
-    def peek(self, ahead: int = 0) -> str:
-        index = self.at + ahead
-        return self.tokens[index].text if index < len(self.tokens) else ""
-
-    def take(self, text: str) -> None:
-        if self.peek() != text:
+    def number(self, node: Node | None, depth: int) -> Numbers:
+        if node is not None and node.id in self.read:
+            return self.read[node.id] if node.type in _OPEN else as_named(self.read[node.id])
+        handler = getattr(self, f"_{node.type}", None) if node is not None and depth <= MAX_DEPTH else None
+        if handler is None or node is None:
             raise _Stop
-        self.at += 1
+        made: Numbers = handler(node, depth + 1)
+        return made
 
-    def sum(self, level: int, depth: int) -> Numbers:
-        """A run of operators of `level` or tighter."""
-        if depth > MAX_DEPTH:
+    def _alone(self, node: Node | None, depth: int) -> Numbers:
+        """What stands alone in brackets."""
+        inner = named(node) if node is not None else []
+        if len(inner) != 1:
             raise _Stop
-        start = self.at
-        value = self.cast(self.unary(depth), start)
-        while True:
-            sign = self.peek()
-            own = _LEVELS.get(sign, 0)
-            if own == 0 or own <= level:
-                return value
-            self.at += 1
-            other = self.sum(own, depth + 1)
-            made = operated(sign, value, other)
-            exact = sign in "+-" or (sign == "*" and (value.single is not None or other.single is not None))
-            value = self.inside(start, value, made) if exact else _small(made)
+        return self.number(inner[0], depth)
 
-    def inside(self, start: int, of: Numbers, made: Numbers | None) -> Numbers:
-        """What an operation that begins at the token `start` gives; it is told where that may leave its type."""
+    _parenthesized_expression = _block = _alone
+
+    def _expression_statement(self, node: Node, depth: int) -> Numbers:
+        """A block that stands last in another one."""
+        return self._alone(node if node.children[-1].type != ";" else None, depth)
+
+    def _const_block(self, node: Node, depth: int) -> Numbers:
+        return self._alone(node.child_by_field_name("body"), depth)
+
+    def _reference_expression(self, node: Node, depth: int) -> Numbers:
+        return self._alone(node, depth)
+
+    # ------------------------------------------------------------ operators
+
+    def _binary_expression(self, node: Node, depth: int) -> Numbers:
+        run = [node]  # of operators that bind to the left: a long sum is no deep one
+        while (left := run[-1].child_by_field_name("left")) is not None and self._goes_on(left):
+            run.append(left)
+        value = self.number(left, depth)
+        for one in reversed(run):
+            sign, right = one.child_by_field_name("operator"), one.child_by_field_name("right")
+            if sign is None or sign.type in ("&&", "||", *_COMPARES):
+                raise _Stop
+            value = self.operation(one, sign.type, value, self.number(right, depth))
+        return value
+
+    def _goes_on(self, node: Node) -> bool:
+        return node.type == "binary_expression" and node.id not in self.read
+
+    def operation(self, node: Node, sign: str, value: Numbers, other: Numbers) -> Numbers:
+        """What an operator gives, which stands in `node`."""
+        made = operated(sign, value, other)
+        exact = sign in "+-" or (sign == "*" and (value.single is not None or other.single is not None))
+        return self._inside(node, value, made) if exact else _small(made)
+
+    def _inside(self, node: Node, of: Numbers, made: Numbers | None) -> Numbers:
+        """What an operation gives; it is told where that may leave its type."""
         if made is None:
-            text = " ".join(self.text[self.tokens[start].start : self.tokens[self.at - 1].end].split())
+            text = " ".join(self.code.text(node).split())
             self.look("left", f"`{text}` may leave {f'`{of.type}`' if of.type in INTEGERS else 'its type'}")
         return _small(made)
 
-    def cast(self, value: Numbers, start: int) -> Numbers:
-        """`value as u8`, of an operand that begins at the token `start`."""
-        while self.peek() == "as":
-            alone = [one for one in self.tokens[start : self.at] if one.text not in ("(", ")", "-")]
-            literal = len(alone) == 1 and alone[0].kind == "number"
-            made = cast(value, self.peek(1), literal=literal and not value.type)
-            value = self.inside(start, value, made) if settled(value) is None else _small(made)
-            self.at += 2
-        return value
+    def _type_cast_expression(self, node: Node, depth: int) -> Numbers:
+        """`value as u8`."""
+        given, kind = node.child_by_field_name("value"), node.child_by_field_name("type")
+        value = alone = given
+        while alone is not None and alone.type in ("parenthesized_expression", "unary_expression") and named(alone):
+            alone = named(alone)[0] if alone.children[0].type in ("(", "-") else None
+        of = self.number(value, depth)
+        literal = alone is not None and alone.type == "integer_literal" and not of.type
+        name = self.code.text(kind) if kind is not None else ""
+        told = self.look("kind", name) if name not in INTEGERS else None
+        made = cast(of, told.type if told is not None else name, literal=literal)
+        return self._inside(given, of, made) if given is not None and settled(of) is None else _small(made)
 
-    def method(self, value: Numbers) -> Numbers:
-        name = self.peek(1)
-        if self.look("method", name) is not None:
-            raise _Stop
-        self.at += 3
-        given = [value]
-        while self.peek() != ")":
-            given.append(self.sum(0, 1))
-            if self.peek() != ")":
-                self.take(",")
-        self.take(")")
-        if name == "unwrap" and len(given) == 1 and self.checked:
-            return value
-        self.checked = name.startswith("checked_")
-        if self.checked and (self.peek(), self.peek(1)) != (".", "unwrap"):
-            raise _Stop
-        return _small(called(name, given))
+    def _unary_expression(self, node: Node, depth: int) -> Numbers:
+        sign, inner = node.children[0].type, node.children[-1]
+        if sign == "-" and inner.type == "integer_literal":
+            return self._integer_literal(inner, depth, -1)
+        value = self.number(inner, depth)
+        return (
+            self._inside(node, value, negated(value))
+            if sign == "-"
+            else value
+            if sign == "*"
+            else _small(turned(value))
+        )
 
-    def unary(self, depth: int) -> Numbers:
-        sign = self.peek()
-        if sign in ("-", "!") and depth >= MAX_DEPTH:
-            raise _Stop
-        if sign == "-":
-            self.at += 1
-            if self.tokens[self.at :] and self.tokens[self.at].kind == "number" and self.peek(1) != ".":
-                return self.literal(-1)
-            start, value = self.at - 1, self.unary(depth + 1)
-            return self.inside(start, value, negated(value))
-        if sign == "!":
-            self.at += 1
-            return _small(turned(self.unary(depth + 1)))
-        if sign in ("&", "*"):
-            self.at += 1
-            return self.unary(depth + 1) if depth < MAX_DEPTH else self._refuse()
-        self.checked = False
-        value = self.atom(depth)
-        while self.peek() == "." and self.peek(2) == "(":
-            value = self.method(value)
-        return value
+    # ------------------------------------------------------------ literals and names
 
-    def _refuse(self) -> Numbers:
-        raise _Stop
-
-    def atom(self, depth: int) -> Numbers:
-        if self.done:
-            raise _Stop
-        token = self.tokens[self.at]
-        if token.kind == "number":
-            return self.literal()
-        if token.text in ("(", "{") or (token.text == "const" and self.peek(1) == "{"):
-            self.at += 2 if token.text == "const" else 1
-            value = self.sum(0, depth + 1)
-            self.take({"(": ")"}.get(token.text, "}"))
-            return value
-        if token.text == "<":
-            return self.qualified()
-        if token.kind == "word":
-            return self.path(depth)
-        raise _Stop
-
-    def literal(self, sign: int = 1) -> Numbers:
+    def _integer_literal(self, node: Node, depth: int, sign: int = 1) -> Numbers:
         """A number as it is written, with the type that stands behind it."""
-        found = _LITERAL.fullmatch(self.tokens[self.at].text)
-        self.at += 1
+        found = _LITERAL.fullmatch(self.code.text(node))
         if found is None:
             raise _Stop
         prefixed = found[1][:2].lower() in ("0x", "0b", "0o")
-        value = _small(_literal(sign * int(found[1].replace("_", ""), 0 if prefixed else 10)))
-        return _small(typed(value, found[2] or ""))
+        value = _small(Numbers.of(sign * int(found[1].replace("_", ""), 0 if prefixed else 10)))
+        return _small(typed(replace(value, held=(value.low, value.high)), found[2] or ""))
 
-    def qualified(self) -> Numbers:
-        """`<TYPE>::SIZE`, `<TYPE as M>::SIZE`."""
-        inner = self.angled()
-        self.take("::")
-        name = self.peek()
-        self.at += 1
-        if name != "SIZE":
-            return self.found("path", f"<{inner}>::{name}" if " as " in inner else f"{inner}::{name}")
-        return self.found("size", re.sub(r"\s+as\s+\w+\s*$", "", inner))
+    def _boolean_literal(self, node: Node, depth: int) -> Numbers:
+        return replace(Numbers.of(int(self.code.text(node) == "true")), type="bool")
 
-    def angled(self) -> str:
-        """The text between `<` and its `>`."""
-        start, depth = self.tokens[self.at].end, 0
-        while not self.done:
-            token = self.tokens[self.at]
-            depth += {"<": 1, ">": -1, "<<": 2, ">>": -2}.get(token.text, 0)
-            self.at += 1
-            if depth <= 0:
-                return self.text[start : token.start]
-        raise _Stop
+    def _identifier(self, node: Node, depth: int) -> Numbers:
+        return self._found("path", self.code.text(node))
 
-    def path(self, depth: int) -> Numbers:
-        words = [self.peek()]
-        self.at += 1
-        if words[0] in ("true", "false"):
-            return replace(Numbers.of(int(words[0] == "true")), type="bool")
-        if words == ["m"] and self.peek() == "!":
-            raise _Stop
-        generic = ""
-        while self.peek() == "::":
-            self.at += 1
-            if self.peek() == "<":
-                generic = self.angled()
-            else:
-                words.append(self.peek())
-                self.at += 1
-        if self.peek() == "(":
-            self.at += 1
-            given = []
-            while self.peek() != ")":
-                given.append(self.sum(0, depth + 1))
-                if self.peek() == ",":
-                    self.at += 1
-            self.take(")")
-            if words[-1] == "size_of":
-                return self.found("bytes", generic)
-            if self.look("own", "::".join(words)) is None:
-                return self.library(words, given)
-            return self.known(self.look("call " + "::".join(words), _singles(given)))
-        if self.peek() == "." and self.peek(2) != "(" and self.peek(1) not in ("", "."):
-            while self.peek() == "." and self.peek(2) != "(":
-                words[-1] += "." + self.peek(1)
-                self.at += 2
-            return self.found("field", "::".join(words))
-        if words[-1] == "SIZE" and len(words) > 1:
+    _self = _identifier
+
+    def _scoped_identifier(self, node: Node, depth: int) -> Numbers:
+        """`A::N`, `A::SIZE`, `<TYPE>::SIZE`, `<TYPE as M>::SIZE`, `u8::MAX`."""
+        path, last = node.child_by_field_name("path"), self.code.text(node.child_by_field_name("name") or node)
+        if path is not None and path.type == "bracketed_type":
+            inner = self.code.text(path)[1:-1]
+            if last != "SIZE":
+                return self._found("path", f"<{inner}>::{last}" if " as " in inner else f"{inner}::{last}")
+            return self._found("size", re.sub(r"\s+as\s+\w+\s*$", "", inner))
+        words, generic = self._words(node)
+        if last == "SIZE":
             head = "::".join(words[:-1])
-            return self.found("size", f"{head}<{generic}>" if generic else head)
-        ends = INTEGERS.get(words[-2]) if len(words) in (2, 4) and words[:-2] in ([], ["std", "primitive"]) else None
-        if ends is not None and words[-1] in ("MIN", "MAX", "BITS") and self.look("path", "::".join(words)) is None:
-            if words[-1] == "BITS":
-                return _literal(width_of(words[-2]), "u32")
-            return _literal(ends[0] if words[-1] == "MIN" else ends[1] - 1, words[-2])
-        return self.found("path", "::".join(words))
+            return self._found("size", f"{head}<{generic}>" if generic else head)
+        ends = INTEGERS.get(words[-2]) if words[:-2] in ([], ["std", "primitive"]) else None
+        if ends is not None and last in ("MIN", "MAX", "BITS") and self.look("path", "::".join(words)) is None:
+            value = {"MIN": ends[0], "MAX": ends[1] - 1, "BITS": width_of(words[-2])}[last]
+            return replace(Numbers.of(value), type="u32" if last == "BITS" else words[-2])
+        return self._found("path", "::".join(words))
 
-    def library(self, words: list[str], given: list[Numbers]) -> Numbers:
-        """What a function of the standard library gives: `usize::from(n)`, `min(a, b)`, `u8::wrapping_add(a, b)`."""
-        kind = words[-2] if len(words) > 1 else ""
-        if kind in INTEGERS and words[-1] == "from" and len(given) == 1:
-            own = settled(given[0])
-            wide = cast(own, kind) if own is not None else None
-            return _small(wide if own is not None and wide is not None and wide.low == own.low else None)
-        given = [_small(typed(one, kind)) for one in given[:1]] + given[1:] if kind in INTEGERS else given
-        return _small(None if words[-1].startswith("checked_") else called(words[-1], given))  # that is an option
+    def _words(self, node: Node) -> tuple[list[str], str]:
+        """The names of a path, and what stands in its generic brackets."""
+        path, name = node.child_by_field_name("path"), node.child_by_field_name("name")
+        of, given = node.child_by_field_name("type"), child(node, "type_arguments")
+        if given is not None:
+            words, _ = self._words(of or node.child_by_field_name("function") or given)
+            return words, self.code.text(given)[1:-1]
+        if name is None:
+            if named(node):
+                raise _Stop
+            return [self.code.text(node)], ""
+        if path is None:
+            raise _Stop
+        words, generic = self._words(path)
+        return [*words, self.code.text(name)], generic
 
-    def found(self, kind: str, text: str) -> Numbers:
-        return self.known(self.look(kind, text.strip()))
+    def _field_expression(self, node: Node, depth: int) -> Numbers:
+        """`pair.1`, `job.count`."""
+        first = node
+        while first.type == "field_expression" and (value := first.child_by_field_name("value")) is not None:
+            first = value
+        if first.type not in ("identifier", "self"):
+            raise _Stop
+        return self._found("field", "".join(self.code.text(node).split()))
 
-    def known(self, value: Numbers | None) -> Numbers:
+    # ------------------------------------------------------------ calls
+
+    def _call_expression(self, node: Node, depth: int) -> Numbers:
+        function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        given = named(arguments) if arguments is not None else []
+        if function is None:
+            raise _Stop
+        if function.type == "field_expression":
+            return self._method(function, given, depth)
+        words, generic = self._words(function)
+        values = [self.number(one, depth) for one in given]
+        if words[-1] == "size_of":
+            return self._found("bytes", generic)
+        if self.look("own", "::".join(words)) is None:
+            return _library(words, values)
+        if any(one.single is None for one in values):
+            raise _Stop
+        return self._found("call " + "::".join(words), ",".join(str(one.low) for one in values))
+
+    def _method(self, function: Node, arguments: list[Node], depth: int, *, option: bool = False) -> Numbers:
+        """What a method gives of a number; `option` where that is unwrapped."""
+        target, field = function.child_by_field_name("value"), function.child_by_field_name("field")
+        name = self.code.text(field) if field is not None else ""
+        if target is None or self.look("method", name) is not None or name.startswith("checked_") is not option:
+            raise _Stop
+        if name == "unwrap" and not arguments and target.type == "call_expression":
+            inner, given = target.child_by_field_name("function"), target.child_by_field_name("arguments")
+            if inner is None or given is None or inner.type != "field_expression":
+                raise _Stop
+            return self._method(inner, named(given), depth + 1, option=True)
+        return _small(called(name, [self.number(one, depth) for one in (target, *arguments)]))
+
+    def _found(self, kind: str, text: str) -> Numbers:
         """What a name stands for."""
-        return as_named(_small(value))
+        return as_named(_small(self.look(kind, text.strip())))
 
 
-def _singles(given: list[Numbers]) -> str:
-    if any(one.single is None for one in given):
-        raise _Stop
-    return ",".join(str(one.low) for one in given)
+def _library(words: list[str], given: list[Numbers]) -> Numbers:
+    """What a function of the standard library gives: `usize::from(n)`, `min(a, b)`, `u8::wrapping_add(a, b)`."""
+    kind = words[-2] if len(words) > 1 else ""
+    if kind in INTEGERS and words[-1] == "from" and len(given) == 1:
+        own = settled(given[0])
+        wide = cast(own, kind) if own is not None else None
+        return _small(wide if own is not None and wide is not None and wide.low == own.low else None)
+    given = [_small(typed(one, kind)) for one in given[:1]] + given[1:] if kind in INTEGERS else given
+    return _small(None if words[-1].startswith("checked_") else called(words[-1], given))  # that is an option
 
 
 def _small(value: Numbers | None) -> Numbers:
