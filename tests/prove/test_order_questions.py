@@ -157,6 +157,24 @@ def test_what_nothing_wrote_is_not_confirmed_whatever_was_followed(name: str, tm
     assert DEFINITE not in confirmed(verdict)
 
 
+@pytest.mark.parametrize(
+    ("where", "asked"),
+    [("  return", True), ("    pto.vecscope", False), ('    pto.set_flag_dyn["PIPE_MTE3"', False)],
+    ids=["behind the loop", "before the read", "behind the read of the same turn"],
+)
+def test_what_is_left_unknown_behind_the_last_read_is_read_by_nobody(where: str, asked: bool, tmp_path: Path) -> None:
+    """A short row leaves the rest of its block unknown; in a loop the next turn may read it."""
+    (line,) = re.findall(r" *pto.mte_gm_ub .*\n", PING_PONG)
+    short = re.sub(r"%len( nburst.%one, )%len", r"%few\1%few", line.replace("%src, %b,", "%in, %ub,"))
+    barrier = '  pto.pipe_barrier "PIPE_ALL"\n'
+    text = PING_PONG.replace("  %ub = ", "  %few = arith.constant 40 : i64\n  %ub = ")
+    text = text.replace(where, f"{barrier}{short}{barrier}{where}", 1)
+    with blind():
+        verdict = judged(tmp_path, text)
+    assert verdict.status.value == "proved"
+    assert (DEFINITE in confirmed(verdict)) is asked
+
+
 @pytest.mark.parametrize("count", counted(10, 1000))
 def test_drawn_kernels_are_confirmed_where_they_hold_and_nowhere_else(count: int, tmp_path: Path) -> None:
     held = wrong = 0

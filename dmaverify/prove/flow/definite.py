@@ -17,6 +17,7 @@ from dmaverify.program.rewrite import every, spread, symbols_of, touches_in
 from dmaverify.prove.flow.bounds import narrowed, told, united
 from dmaverify.prove.flow.loops import MOST_EVENTS, MOST_ROUNDS, At, one_by_one, period_of, steady
 from dmaverify.prove.flow.reads import ReadBytes
+from dmaverify.prove.flow.separate import separated
 from dmaverify.prove.flow.written import (
     MAYBE,
     WRITTEN,
@@ -59,7 +60,9 @@ class DefiniteJudge(ReadBytes):
         self._counters = frozenset(e.counter for e in every(events) if isinstance(e, KernelLoop))
         alone = spread(events, lambda e: (replace(e, gives=()) if isinstance(e, Use) and e.gives else e,))
         self.numbers = symbols_of(tuple(alone), self.world)
-        self._run(events, [Path(bytearray(self.size))], At({}))
+        branches = any(isinstance(event, Branch) for event in every(events))
+        for group in separated(events, self.world, self._mine) if branches else [events]:
+            self._run(group, [Path(bytearray(self.size))], At({}))
 
     # ------------------------------------------------------------ walking
 

@@ -4,8 +4,8 @@ Knows: accesses in the order of the text, the rows of each as terms, loops by an
 Does not know: when anything is done (`order_questions`), which registers garbage goes through: every byte that is read
 counts, whatever becomes of it.
 Law: a byte that an access reads lies in a row that an earlier line wrote, of the same iteration or outside of the loop;
-and in no row of unknown bytes, wherever that stands. What an earlier iteration wrote is left out, and so are writes by
-turns with the read: then it stays open.
+and in no row of unknown bytes that any line left which may come before it: an earlier one, its own, or one of the same
+loop. What an earlier iteration wrote is left out, and so are writes by turns with the read: then it stays open.
 """
 
 from __future__ import annotations
@@ -52,17 +52,23 @@ class _Reads:
 
     def script(self) -> Script:
         writer = ScriptWriter("what is read", definitions())
-        unknown = [write for part in self.parts for write in self._writes(part, "unknown") if not _known(write.touch)]
+        unknown = [
+            ((number, index), write)
+            for number, part in enumerate(self.parts)
+            for index, write in self._writes(part, "unknown")
+            if not _known(write.touch)
+        ]
         before: list[_Write] = []
         for number, part in enumerate(self.parts):
             here: list[_Write] = []
             turn = self.instants.generic(part, f"turn{number}")
-            for event, group in zip(part.events, part.group, strict=True):
+            for index, (event, group) in enumerate(zip(part.events, part.group, strict=True)):
                 node = Instant(event, turn.counters, turn.when)
+                left = [write for at, write in unknown if self._may_be_before(at, (number, index))]
                 for touch in self._touches(event):
                     if touch.kind == "read":
                         self._read(writer, node, touch, [w for w in (*before, *here) if not group or w.group != group])
-                        self._unmixed(writer, node, touch, unknown)
+                        self._unmixed(writer, node, touch, left)
                 here += [_Write(node, touch, group) for touch in self._touches(event) if _known(touch)]
             before += here if part.loop is None else []
         return script_of(writer)
@@ -71,11 +77,17 @@ class _Reads:
         if isinstance(event, (Copy, Use)):
             yield from (touch for touch in event.touches if touch.place.space == self.space)
 
-    def _writes(self, part: Stretch, name: str) -> Iterator[_Write]:
-        """All touches of a part that write, in any iteration of their own."""
-        for event, group in zip(part.events, part.group, strict=True):
+    def _writes(self, part: Stretch, name: str) -> Iterator[tuple[int, _Write]]:
+        """All touches of a part that write, each with the number of its event, in any iteration of their own."""
+        for index, (event, group) in enumerate(zip(part.events, part.group, strict=True)):
             node = self.instants.generic(part, name, event)
-            yield from (_Write(node, touch, group) for touch in self._touches(event) if touch.writes)
+            yield from ((index, _Write(node, touch, group)) for touch in self._touches(event) if touch.writes)
+
+    def _may_be_before(self, one: tuple[int, int], two: tuple[int, int]) -> bool:
+        """Whether an event (its part, its number there) may be issued before another one, or is that one."""
+        part = self.parts[two[0]]
+        alike = one[0] == two[0] and (part.loop is not None or 0 != part.group[one[1]] == part.group[two[1]])
+        return one <= two or alike
 
     # ------------------------------------------------------------ one read
 

@@ -8,7 +8,7 @@ knew both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, World, compare
@@ -137,6 +137,32 @@ def renamed(state: State, change: Any, blurred: set[Instance]) -> State:
     pending = {new: frozenset.intersection(*(state.pending[i] for i in old)) for new, old in groups.items()}
     flags = {k: (known(v[0]), v[1]) for k, v in state.flags.items()}
     return State(flags, pending, {k: (known(v[0]), v[1]) for k, v in state.tokens.items()}, state.facts)
+
+
+def gathered(states: Sequence[State], facts: tuple[Cond, ...], blurred: set[Instance]) -> State:
+    """Sides of a branch in which nothing is ordered as one state: each access that is outstanding on one of them.
+
+    It holds what `facts` say, and nothing of the branch: that is what the accesses on its sides say themselves.
+    """
+
+    def known(handed: Sequence[frozenset[Instance]]) -> frozenset[Instance]:
+        sides = list(zip(states, handed, strict=True))
+        every = frozenset().union(*handed)
+        surely = frozenset(i for i in every if all(i in done or i not in state.pending for state, done in sides))
+        blurred.update(every - surely)
+        return surely
+
+    pending: dict[Instance, frozenset[str]] = {}
+    for state in states:
+        for instance, pipes in state.pending.items():
+            before = pending.setdefault(instance, pipes)
+            if before != pipes:
+                pending[instance] = before & pipes
+                blurred.add(instance)
+    first = states[0]
+    flags = {k: (known([s.flags[k][0] for s in states]), at) for k, (_, at) in first.flags.items()}
+    tokens = {k: (known([s.tokens[k][0] for s in states]), holders) for k, (_, holders) in first.tokens.items()}
+    return State(flags, pending, tokens, facts)
 
 
 def placed(touch: CopyTouch, world: World, counters: Mapping[str, Lin]) -> CopyTouch:

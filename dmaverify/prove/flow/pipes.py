@@ -8,7 +8,7 @@ where they do not, it never repeats, or there are too many paths, the answer is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, both, compare
@@ -16,7 +16,7 @@ from dmaverify.program.instructions import OTHER_CORE, Branch, Copy, Event, Kern
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.lifted import flattened, near, rows_apart
 from dmaverify.prove.flow.loops import FEW_STEPS, SMALL_TRIP, At, most_followed, own_rhythm
-from dmaverify.prove.flow.pipe_state import EMPTY, OLD, Instance, State, renamed, running, shown_flag
+from dmaverify.prove.flow.pipe_state import EMPTY, OLD, Instance, State, gathered, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
 from dmaverify.values import dataclass, field
 
@@ -101,15 +101,17 @@ class PipeJudge(PipeSteps):
             self._open("more paths than can be followed")
         return kept[: self.most_states]
 
-    def _branch(self, event: Branch, state: State, at: At) -> Iterator[State]:
+    def _branch(self, event: Branch, state: State, at: At) -> list[State]:
         when = self.world.put_cond(event.when, at.counters)
         self.steps += 1 if when.known is not None else 8  # both sides are asked for
+        out: list[State] = []
         for condition, body in ((when, event.then), (when.negated(), event.other)):
             if self._never(condition, state, at):
                 continue
             surely = self._never(condition.negated(), state, at)
             facts = state.facts if surely or condition.known is not None else (*state.facts, condition)
-            yield from self._run(body, [state.under(facts)], at)
+            out += self._run(body, [state.under(facts)], at)
+        return [gathered(out, state.facts, self.blurred)] if len(out) > 1 and _says_when(event) else out
 
     # ------------------------------------------------------------ loops
 
@@ -304,3 +306,16 @@ class PipeJudge(PipeSteps):
             return number, tuple((n, "end" if n == loop.counter else k, a) for n, k, a in ages)
 
         return renamed(state, left, self.blurred)
+
+
+def _says_when(event: Branch) -> bool:
+    """Whether both sides of a branch only access memory, and each access says itself on which side it happens."""
+    return all(
+        _says_when(one) if isinstance(one, Branch) else isinstance(one, (Copy, Use))
+        for one in (*event.then, *event.other)
+    ) and all(
+        side in one.when
+        for side, body in ((event.when, event.then), (event.when.negated(), event.other))
+        for one in every(body)
+        if isinstance(one, (Copy, Use))
+    )
