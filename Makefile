@@ -76,6 +76,7 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
 	$(BIN)/python tests/fuzz/unrolled.py
 	$(BIN)/python tests/fuzz/contents.py
+	$(BIN)/python tests/fuzz/paired.py --count 2000
 	$(BIN)/python tests/fuzz/blind.py
 	$(BIN)/python tests/fuzz/rust_tiles.py
 	$(BIN)/python tests/fuzz/rust_tiles.py --ways
