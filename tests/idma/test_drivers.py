@@ -770,6 +770,9 @@ def test_a_quotient_that_is_named_more_than_once_has_a_name() -> None:
     twice = (*once, SizeFact("ge", Poly.symbol(outer).scaled(2) - M), SizeFact("ge", Poly.symbol("q1") - Poly.of(1)))
     told = "q2 >= j->n and 2 * q2 >= m and q1 >= 1 where q2 = [[[n] // 4] + m] // m"
     assert told_clause(SizeRegion(twice, floors)) == told
+    of_q1 = FloorQuotient(floor_name(Poly.symbol("q1"), M), Poly.symbol("q1"), M)
+    own = tuple(SizeFact("ge", Poly.symbol(of_q1.name).scaled(n) - M) for n in (1, 2))
+    assert told_clause(SizeRegion(own, (of_q1,))).endswith(" where q2 = [q1] // m")
     both = (*twice, SizeFact("ge", M - Poly.symbol(inner)))
     assert told_clause(SizeRegion(both, floors)).endswith("m >= q3 where q2 = [q3 + m] // m, q3 = [n] // 4")
 

@@ -153,7 +153,7 @@ def told_clause(region: SizeRegion) -> str:
     """
     text = " and ".join(_as_remainder(fact, region.floors) or fact.text for fact in region.facts) or "always"
     named: list[str] = []
-    taken = {name for fact in region.facts for name in fact.poly.symbols}
+    taken = named_in(region.facts, region)
     names = (name for n in count(1) if (name := f"q{n}") not in taken)
     for one in quotients(region):  # those of others behind them
         if sum(part.count(one.name) for part in (text, *named)) > 1:
