@@ -13,7 +13,7 @@ HEAD = """#include <stdint.h>
 #define BASE 0x10000000u
 #define R(o) (*(volatile uint32_t *)(BASE + (o)))
 """
-SET = "R(0) = 0; R(0xD0) = 0x20000; R(0xD4) = 0x30000; R(0xD8) = 64;"
+SET = "R(0) = 0; R(0xF8) = 0; R(0xD0) = 0x20000; R(0xD4) = 0x30000; R(0xD8) = 64;"
 GOOD = f"void good(void) {{ {SET} (void)R(0x44); }}\n"
 REGS = "typedef struct { volatile uint32_t conf, status[16], next[16], done[16], pad[3], d_lo, s_lo, n_lo; } regs_t;\n"
 THROUGH = "r->conf = 0; r->d_lo = 0x20000; r->s_lo = 0x30000; r->n_lo = 64; (void)r->next[0];"
@@ -66,9 +66,10 @@ WHOLE = f"{SET.replace('R(0) = 0; ', '')} (void)R(0x44);"
         (f"void rows(void) {{ {SET.replace('R(0) = 0', 'R(0) = 1u << 10')} (void)R(0x44); }}", "unknown", []),
         ("uint32_t f(volatile uint32_t *dma) { dma[52] = 0x20000; dma[53] = 0x30000; dma[54] = 64; return dma[17]; }",
          "proved",
-         ["f(): dma % 4096 == 0 and dma <= 2^32 - 217", "conf is 0 where f() begins",
+         ["f(): dma % 4096 == 0 and dma <= 2^32 - 217", "conf is 0 where f() begins", "compute is 0 where f() begins",
           "no launch is in flight when f() begins"]),
         (GOOD, "proved", []),
+        (GOOD.replace("R(0xF8) = 0;", ""), "proved", ["compute is 0 where good() begins"]),
     ],
 )  # fmt: skip
 def test_registers_that_a_function_does_not_write_hold_what_others_left(
@@ -83,7 +84,9 @@ def test_the_upper_half_of_an_address_is_what_others_left(tmp_path: Path) -> Non
     text = "void f(void) { R(0) = 0; R(0xD0) = 0x20000; R(0xD8) = 0x30000; R(0xE0) = 64; R(0xE4) = 0; (void)R(0x44); }"
     verdict = judged(tmp_path, text, "front_end=reg64_1d")
     assert verdict.status.value == "proved"
-    assert list(verdict.conditions) == [f"the upper half of {end} is 0 where f() begins" for end in ("dst", "src")]
+    assert list(verdict.conditions) == [
+        f"{what} is 0 where f() begins" for what in ("the upper half of dst", "the upper half of src", "compute")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +227,7 @@ def test_a_wait_for_an_earlier_launch_leaves_the_later_one(tmp_path: Path) -> No
 
 
 OTHER = "#define O(o) (*(volatile uint32_t *)(0x50000000u + (o)))\n"
-ON_OTHER = "O(0) = 0; O(0xD0) = {}; O(0xD4) = {}; O(0xD8) = 64; (void)O(0x44);"
+ON_OTHER = "O(0) = 0; O(0xF8) = 0; O(0xD0) = {}; O(0xD4) = {}; O(0xD8) = 64; (void)O(0x44);"
 
 
 @pytest.mark.parametrize(

@@ -830,3 +830,15 @@ def test_values_that_stand_for_others_give_no_advice_and_no_number_of_launches(t
     found = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
     assert found is not None
     assert (found.status, found.findings, found.claim) == (Status.PROVED, (), "all launches")
+
+
+def test_a_constant_of_the_pulp_runtime_that_no_file_defines_is_a_condition(tmp_path: Path) -> None:
+    body = "int main(void) { plp_dma_memcpy(0x1c000000, 0x10000000, 64, PLP_DMA_EXT2LOC); }"
+    said = []
+    for head in ("", "#define PLP_DMA_EXT2LOC 1\n"):
+        (tmp_path / "d.c").write_text(f"{head}{body}")
+        found = verdict_of_file(str(tmp_path / "d.c"))
+        assert found is not None
+        assert found.status is Status.PROVED
+        said.append(list(found.conditions))
+    assert said == [["PLP_DMA_EXT2LOC is 1, as in the PULP runtime"], []]

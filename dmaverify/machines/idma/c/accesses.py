@@ -174,9 +174,7 @@ class RegisterReader(PointerRunner):
         for at, (part, shift) in registers.looked_at(self.map, numbers.get(registers.CONF, 0)).items():
             if at in numbers:
                 continue
-            if part == "compute" and at not in {own for _, own in self.ever}:
-                self.assumed["compute is off where no function of the file writes it"] = None
-            elif part in ("conf", "compute") or shift:
+            if part in ("conf", "compute") or shift:
                 named = f"the upper half of {part}" if shift else part
                 self.conditions[f"{named} is 0 where {self.entry}() begins"] = None
             else:

@@ -241,7 +241,7 @@ class Launcher(ChainReader):
         found, known = super().name(part), PULP_CONSTANTS.get(str(part))
         if found.number is not None or known is None:
             return found
-        self.assumed[f"{part} is {known}, as in the PULP runtime"] = None
+        self.conditions[f"{part} is {known}, as in the PULP runtime"] = None
         return Value(known)
 
     def _counter(self) -> Value:
