@@ -296,6 +296,10 @@ def test_no_wait_speaks_of_a_descriptor_in_memory_with_arguments_either(tmp_path
         ("int id = START_DMA;", ["`START_DMA` launches nothing"]),
         ("if (x) START_DMA;", ["`START_DMA` launches nothing"]),
         ("if (x) { int id = START_DMA; id++; }", ["`START_DMA` launches nothing"]),
+        (
+            'if (x) asm volatile("add %[a], %[b]" : [a] "+r"(x) : [b] "r"(START_DMA));',
+            ["assembly launches nothing", "`START_DMA` launches nothing"],
+        ),
         ("memcpy(&x, &x, 4);", ["memcpy() launches nothing"]),
         ("memset(&x, 0, 4); free(0); snrt_cluster_hw_barrier(); printf(0);", []),
         ("x; (void)x; x = UINT32_MAX;", []),

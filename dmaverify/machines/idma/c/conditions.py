@@ -1,7 +1,8 @@
 """Conditions on arguments, as they are told: in words of the text, and only where they stand for more than one value.
 
 Knows: facts about symbols, powers of two. Does not know: how they are found.
-Law: a condition says what the facts say, and none that leaves an argument one value stands for others.
+Law: a condition says what the facts say, and none that leaves an argument one value stands for others; beside such a
+condition a flag may have one (`mode != 0; or mode == 0 and n <= 64`).
 """
 
 from __future__ import annotations
@@ -36,6 +37,17 @@ def fixes(facts: Sequence[SizeFact], symbols: Mapping[str, SizeSymbol]) -> bool:
                 ends[name][1] = min(ends[name][1], rest // -factor)
     many = [name for name, one in symbols.items() if one.most is None or one.most > one.least + 1]  # no truth value
     return any(ends[name][0] >= ends[name][1] for name in many)
+
+
+def modes(regions: Sequence[SizeRegion], symbols: Mapping[str, SizeSymbol]) -> set[str]:
+    """Arguments of which facts ask alone whether they are certain values: flags, and what chooses one of some ways."""
+    counted = set[str]()
+    for region in regions:
+        for fact in region.facts:
+            linear = len(fact.poly.symbols) == 1 and set(map(len, fact.poly.terms)) <= {0, 1}
+            counted |= set() if linear and fact.op in ("eq", "ne") and fact.by is None else named_in([fact], region)
+        counted |= named_in([], region)
+    return symbols.keys() - counted
 
 
 @dataclass(frozen=True, slots=True)
