@@ -260,9 +260,11 @@ class ArgumentSearch:
         Of what differs from round to round a run knows two rounds, so that all that are told have to be of such.
         """
         every, symbols = [run.region for run in self.runs if run.region is not None], self.function.symbols.known
-        several = {name: one for name, one in symbols.items() if name not in modes(every, symbols)}
+        chosen = modes(every, symbols)
+        several = {name: one for name, one in symbols.items() if name not in chosen}
         regions = (run.region for run in self.runs if run.status in ("proved", "stopped") and run.region is not None)
-        known = [replace(region, facts=tuple(strongest(region.facts))) for region in regions]
+        every_symbol = tuple(symbols.values())
+        known = [replace(one, facts=tuple(strongest(one.facts, one.floors, every_symbol))) for one in regions]
         clauses, told, rounds = Clauses(self.template, known), list[SizeRegion](), True
         each = ""
         of = [(run, run.region, fixes(run.region.facts, symbols)) for run in right if run.region is not None]
