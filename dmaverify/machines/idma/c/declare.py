@@ -217,8 +217,8 @@ class Declarer(InitialReader):
                 if initial is not None and self.stack:
                     self.unread(initial, f"the initializer of `{name}`, which is not read")
                 continue
-            if pointers == 1 and type_ is not None:
-                type_ = replace(type_, target=self.shape_of(type_part))
+            if pointers and type_ is not None:
+                type_ = replace(type_, target=self.pointee_of(type_part, inner or one))
             if initial is not None:  # the name is there already, with nothing in it
                 self.scopes[-1][name] = unknown(f"`{name}` is set by itself", type_ or UNREAD)
             value = self.tracked(initial) if initial else unknown(f"`{name}` has no value here: --define {name}=...")
@@ -305,9 +305,8 @@ class Declarer(InitialReader):
             type_ = self.type_of(one.field("type"), pointers + (shape == "array_declarator"))
             if shape == "array_declarator" and type_ is not None:
                 type_ = replace(type_, step=self.array_of(declarator, one.field("type"))[1])
-            if type_ is not None and (pointers == 1) != (shape == "array_declarator"):
-                own = self.declared_shape(one.field("type"), declarator, elements=True)[1]
-                type_ = replace(type_, target=self.shape_of(one.field("type")) if pointers else own)
+            if type_ is not None and type_.pointer:
+                type_ = replace(type_, target=self.pointee_of(one.field("type"), declarator))
             why = f"`{name}` is a parameter: --define {name}=..."
             given = arguments[number] if arguments is not None and number < len(arguments) else None
             if type_ is None and not pointers and not shape:
