@@ -65,6 +65,11 @@ static void bump(job *j, int n) { if (j == NULL) return; j->many += n; if (n & 1
 static int total(const int16_t *t, int n) { int s = 0; for (int i = 0; i < n; i++) s += t[i]; return s; }
 static job mixed(job a, const job *b) { a.many = b->many; a.at = b->at; return a; }
 static void fill(int16_t t[], int n) { for (int i = 0; i < 4; i++) t[i] = n - i; }
+static void set(uint32_t *p, uint32_t n) { *p = n; }
+static uint32_t next(uint32_t *p) { return ++*p; }
+static void trade(uint32_t *a, uint32_t *b) { uint32_t c = *a; *a = *b; *b = c; }
+static void spread(uint32_t n) { set(&n, n + 3); GO(n, 4); if (flag()) set(&n, 9); }
+static uint32_t *same(uint32_t *p) { return p; }
 static void turn(int16_t **t, int n) { int16_t *x = t[0]; t[0] = t[1]; t[1] = x; if (n & 1) *t[0] = n; }
 static void place(void **t, uint32_t n) { void **q = t; if (n & 1) q++; *q = (void *)(uintptr_t)n; }
 static uint32_t placed(void *const *t, int n) { return (uint32_t)(uintptr_t)t[n & 1]; }
@@ -109,7 +114,9 @@ class Drawn:
         self.rng, self.names, self.functions = rng, 0, list[str]()
         functions = "".join(self.function(n) for n in range(rng.randrange(3)))
         body = self.block(Known(), 0, 9)
-        self.text = f"{HEAD}{functions}int main(void) {{\nstep(3, 255);\n{body}out: ; GO(1, 1);\nreturn 0; }}\n"
+        self.text = (
+            f"{HEAD}{functions}int main(void) {{\nstep(3, 255);\nspread(2);\n{body}out: ; GO(1, 1);\nreturn 0; }}\n"
+        )
 
     def name(self) -> str:
         self.names += 1
@@ -279,8 +286,12 @@ class Drawn:
         """An array of pointers or of addresses, or what is done with one."""
         rng, number, name = self.rng, self.number(known), self.name()
         rows = [name for kind, name in known.wholes if kind == "row"]
-        held = [(kind, name) for kind, name in known.wholes if kind in ("places", "rows")]
+        held = [(kind, name) for kind, name in known.wholes if kind in ("places", "rows", "spot")]
         if not held or rng.random() < 0.2:
+            if rng.random() < 0.5:
+                known.wholes.append(("spot", name))
+                known.append(name)
+                return f"uint32_t {name} = {number};"
             if rng.random() < 0.6:
                 known.wholes += [("rows", name), ("row", f"{name}of")]
                 two = f"{{{rng.choice([*rows, f'{name}of'])}, {name}of + {rng.randrange(4)}}}"
@@ -301,7 +312,27 @@ class Drawn:
                 f"{{ int16_t *q = {to}[0]; *q ^= {number}; GO(*{to}[0], *q); }}", f"GO({to}[0] == {to}[1], 3);",
                 f"{{ int16_t *const *q = {to}; (*q)[0] = 6; GO(**q, 7); }}", f"GO({to}[1] - {to}[0], 5);",
             ]  # fmt: skip
-        if rng.random() < 0.15:
+        if kind == "spot":
+            other = rng.choice([name for kind, name in held if kind == "spot"])
+            out = [
+                f"set(&{to}, {number});", f"GO(next(&{to}), {other});", f"trade(&{to}, &{other});", f"spread({to});",
+                f"{{ uint32_t *q = &{to}; *q += {number}; GO(*q, {to}); }}", f"*same(&{to}) = {number};",
+                f"for (int i = 0; i < 3; i++) {{ set(&{to}, {other} + i); GO({to}, i); }}", f"{to} = {number};",
+                f"{{ uint32_t *q = &{to}, *r = q; (*r)++; q = &{other}; *q ^= 5; GO({to}, {other}); }}",
+                f"GO({to}++, {other});", f"{{ uint32_t *q = &{to}; q[0] = {number}; GO((*q)--, {to}); }}",
+            ]  # fmt: skip
+            if rng.random() < 0.4:
+                out = [
+                    f"if (flag()) set(&{to}, 3);", f"poke(&{to}, 4);", f"if (flag()) GO({to} + {other}, 5);",
+                    f"{{ keep(&{to}, sizeof({to})); {to} = 7; later(); }}", f"GO({to} + next(&{to}), 1);",
+                    f"{{ uint32_t *q = flag() ? &{to} : 0; if (q) *q = 7; }}", f"if (flag()) {to} = {number};",
+                    f"{{ uint32_t *q = &{to}, **r = &q; **r = {number}; *q ^= 3; }}", f"while (flag()) {to}--;",
+                    f"{{ uint8_t *q = (uint8_t *)&{to}; q[1] ^= 3; }}", f'asm volatile("" : "+r"({to}));',
+                    f"{{ uint32_t *q = &{to}; if (flag()) q = &{other}; *q = 8; }}", f"if (flag()) spread({to});",
+                    f"{{ uint32_t *q = (&{to}) + 1; q--; *q = 4; }}", f"{{ uintptr_t a = (uintptr_t)&{to}; (void)a; }}",
+                    f"{{ struct {{ uint32_t *p; }} s = {{&{to}}}; *s.p = 6; }}", f"{to} = {to} + ({other} = 3);",
+                ]  # fmt: skip
+        elif rng.random() < 0.15:
             out = [
                 f"poke({to}, 1);", f"if (flag()) place({to}, 5);", f"hand((uint8_t **){to}, (uint8_t *)0x700);",
                 f"{{ void **q = (void **){to}; void ***r = &q; **r = 0; }}", f"{to}[flag() & 1] = 0;",
