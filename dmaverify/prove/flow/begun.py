@@ -11,7 +11,7 @@ Source: docs/design.md (definite initialization).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 
 from dmaverify.language.affine import World
 from dmaverify.language.numbers import same
@@ -21,7 +21,6 @@ from dmaverify.program.regions import Box
 from dmaverify.program.schedule import Order, Program, Step
 from dmaverify.program.space import LOCAL_LIMIT, layout_of, local_address
 from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.covered import Lifted
 from dmaverify.prove.flow.declarations import may_share, side_names
 from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.loops import At
@@ -29,7 +28,8 @@ from dmaverify.prove.flow.regions import boxes_of, in_memory
 from dmaverify.prove.flow.step_events import StepEvents
 from dmaverify.prove.flow.tile_outputs import dtypes_of, sides_of
 from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, Touch
-from dmaverify.prove.flow.unwritten import within
+from dmaverify.prove.flow.unwritten import LoopMove, RowAccess, met
+from dmaverify.prove.flow.ways import Ways
 from dmaverify.prove.flow.written import Path
 from dmaverify.prove.meet import Walk, among
 from dmaverify.targets.target import Target
@@ -160,7 +160,8 @@ def _needed(touch: Touch, steps: Sequence[Step], target: Target) -> Touch:
 class StepReads(DefiniteJudge):
     """Follows steps through memories that are too wide for a state of each byte: what was written stays rows."""
 
-    _walks: dict[int, Walk | None] = field(default_factory=dict)
+    _lowered: dict[int, tuple[CopyTouch, RowAccess | None]] = field(default_factory=dict)  # by identity, as kept here
+    _ways: Ways = field(default_factory=Ways)
 
     def unwritten(self) -> Iterator[tuple[int, int]]:
         """Reads, by the number of their access and which of its touches they are."""
@@ -182,39 +183,25 @@ class StepReads(DefiniteJudge):
             if touch.writes:
                 row = self._put(touch, at)
                 path.rows.append(row)
-                self._loops[id(row)] = (row, at.lifted, self._put(touch, At(at.counters)))
-                self._walks[id(row)] = _walk(row, {})
+                self._lowered[id(row)] = row, self._row(touch, at)
 
-    def _written(self, read: CopyTouch, path: Path, at: At) -> bool:
+    def _written(self, touch: CopyTouch, path: Path, at: At) -> bool:
         """Whether rows of before have all of it: all iterations of it, or each what the same iteration wrote."""
-        around, plain = {name for name, _ in at.lifted}, self._put(read, At(at.counters))
-        moving = dict(plain.place.address.terms)
-        ways: dict[frozenset[str], list[Walk]] = {frozenset(): []}
-        for row in reversed(path.rows):
-            _, loops, written = self._loops[id(row)]
-            common = frozenset(around & {name for name, _ in loops}) if around else frozenset()
-            one = self._walks[id(row)]
-            if common:
-                one = self._first(written, loops, common, moving)
-            if one is not None and row.place.space == read.place.space:
-                ways.setdefault(common, []).append(one)
-        wanted = ((self._first(plain, at.lifted, common, moving), rows) for common, rows in ways.items())
-        return any(walk is not None and within(walk, rows) for walk, rows in wanted)
+        read, here = self._row(touch, at), [row for row in path.rows if row.place.space == touch.place.space]
+        rows = [one for row in reversed(here) if (one := self._lowered[id(row)][1]) is not None]
+        return read is not None and met(read, rows, self._ways)
 
-    def _first(self, touch: CopyTouch, loops: Lifted, common: Set[str], moving: Mapping[str, int]) -> Walk | None:
-        """At the first iteration of the loops in `common`, where those move it so; over all of the others."""
-        rest = At({}, (), tuple(pair for pair in loops if pair[0] not in common))
-        return _walk(self._put(touch, rest), {name: k for name, k in moving.items() if name in common})
-
-
-def _walk(row: CopyTouch, moving: Mapping[str, int]) -> Walk | None:
-    """The row as a walk at the first of the loops that move it so; None where it moves otherwise."""
-    at = row.place.address + row.offset
-    numbers = (row.length, *(number for step in row.steps for number in step))
-    if dict(at.terms) != moving or not all(number.is_const for number in numbers):
-        return None
-    steps = tuple((count.const, stride.const) for count, stride in row.steps)
-    return Walk(at.const, (*reversed(steps), (row.length.const, 1))).straight
+    def _row(self, touch: CopyTouch, at: At) -> RowAccess | None:
+        """A touch in its iteration, as loops that are one for all move it; None where it depends on anything else."""
+        plain, trips = self._put(touch, At(at.counters)), dict(at.lifted)
+        start = plain.place.address + plain.offset
+        numbers = (plain.length, *(number for step in plain.steps for number in step), *trips.values())
+        if not all(name in trips for name, _ in start.terms) or not all(number.is_const for number in numbers):
+            return None
+        steps = tuple((count.const, stride.const) for count, stride in plain.steps)
+        moves = (LoopMove(name, frozenset((name,)), trips[name].const, step) for name, step in start.terms)
+        walk = Walk(start.const, (*reversed(steps), (plain.length.const, 1)))
+        return RowAccess(walk, frozenset(moves), frozenset(trips))
 
 
 def _live(step: Step, read: Touch, target: Target) -> Walk:
