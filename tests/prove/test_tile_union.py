@@ -11,7 +11,7 @@ from dmaverify.program.turns import Affine
 from dmaverify.program.views import TileWindow, visible_positions
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, follow
 from dmaverify.prove.flow.tile_union import Boxes, grid, grid_of
-from dmaverify.prove.flow.tiles_twice import TwiceAt, between, by_itself, comes_back, counters_at
+from dmaverify.prove.flow.tiles_twice import TwiceAt, between, by_itself, comes_back, counters_with
 from dmaverify.prove.flow.touches import runs_of
 from dmaverify.prove.flow.unwritten import RowAccess, met
 from dmaverify.prove.flow.ways import Ways
@@ -206,5 +206,5 @@ def test_positions_that_tiles_have_twice_are_those_that_their_iterations_have() 
                 sides = (told.first, told.second)
                 assert all(point in cells(boxes, at) for boxes, at in zip(ends, sides, strict=True))
                 assert ends[0] is not ends[1] or told.first != told.second
-                assert point in cells(one, counters_at(digits, one, told.where) or ())
+                assert point in cells(one, counters_with(digits, one, told.where) or ())
     assert min(found.values()) > 20, found

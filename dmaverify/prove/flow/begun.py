@@ -25,7 +25,7 @@ from dmaverify.prove.flow.regions import boxes_of, in_memory
 from dmaverify.prove.flow.step_events import blocks_in_order
 from dmaverify.prove.flow.tile_outputs import dtypes_of, sides_of
 from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, Touch, in_one_unit
-from dmaverify.prove.flow.unwritten import LoopMove, RowAccess, met_in_turns
+from dmaverify.prove.flow.unwritten import RowAccess, in_loops, met_in_turns
 from dmaverify.prove.flow.ways import Ways
 from dmaverify.prove.meet import Walk, among
 from dmaverify.targets.target import Target
@@ -145,17 +145,11 @@ def _placed(
     alike = len({touch.turns for access in body for touch, _ in access}) == 1
 
     def row(touch: Touch, walk: Walk) -> RowAccess:
+        if number is None:
+            return in_loops(walk, touch.turns, block, alike=alike)
         loops, own = walk.loops[: len(touch.turns)], walk.loops[len(touch.turns) :]
-        if number is not None:
-            counters = counters_at([count for count, _ in loops], number)
-            return RowAccess(Walk(walk.base + sum(c * far for c, (_, far) in zip(counters, loops, strict=True)), own))
-        names = [(block, turn if alike else turn.loop) for turn in touch.turns]
-        moves = (
-            LoopMove(name if alike or count == turn.of else (name, turn), frozenset((name,)), count, far)
-            for name, turn, (count, far) in zip(names, touch.turns, loops, strict=True)
-            if far and count > 1
-        )
-        return RowAccess(Walk(walk.base, own), frozenset(moves), frozenset(names))
+        counters = counters_at([count for count, _ in loops], number)
+        return RowAccess(Walk(walk.base + sum(c * far for c, (_, far) in zip(counters, loops, strict=True)), own))
 
     for access in body:
         yield [(touch, row(touch, walk)) for touch, walk in access]

@@ -33,6 +33,9 @@ class Elsewhere(Protocol):
     def reads_all(self, tiles: Tiles, steps: Sequence[int]) -> bool:
         """Whether one of these steps surely reads all that another step writes."""
 
+    def reads_once(self, step: int) -> bool:
+        """Whether a step reads one tensor alone, through one declaration."""
+
     def may_write(self, output: Output, position: int) -> bool:
         """Whether the element at a flat position of the output may be written so."""
 

@@ -37,6 +37,9 @@ class OtherDeclarations:
             return False
         return all(any(_holds(read, touch) for read in reads) for touch in own)
 
+    def reads_once(self, step: int) -> bool:
+        return self.steps[step].transfer is not None and self.steps[step].indirect is None
+
     def may_write(self, output: Output, position: int) -> bool:
         own = {tiles.step for tiles in (*output.tiles, *output.wholes)} | {rows.step for rows in output.rows}
         return any(t.writes and t.step not in own and self._meets(output, position, t) for t in self.touches)

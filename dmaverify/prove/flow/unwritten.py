@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.program.turns import Turn
 from dmaverify.program.ways import OnWay
 from dmaverify.prove.flow.tile_union import Grid, grid_of
 from dmaverify.prove.flow.ways import Ways, WaysUndecided
@@ -152,6 +153,20 @@ def left_of(read: Walk, rows: Sequence[Row], when: OnWay) -> CellsLeft | None:
     for place, (_, way) in enumerate(near, 1):
         (always if _surely(way, when) else others.setdefault(way, [])).append(place)
     return CellsLeft(grid, low, grid.left((0,), always), always, others)
+
+
+def in_loops(walk: Walk, turns: Sequence[Turn], body: Hashable, *, alike: bool) -> RowAccess:
+    """A walk whose first loops are the turns of a body's loops; `alike` where all that it is compared with in the body
+    cuts these loops so.
+    """
+    own = walk.loops[: len(turns)]
+    names = [(body, turn if alike else turn.loop) for turn in turns]
+    moves = (
+        LoopMove(name if alike or count == turn.of else (name, turn), frozenset((name,)), count, step)
+        for name, turn, (count, step) in zip(names, turns, own, strict=True)
+        if step and count > 1
+    )
+    return RowAccess(Walk(walk.base, walk.loops[len(turns) :]), frozenset(moves), frozenset(names))
 
 
 def over(walk: Walk, moves: Collection[LoopMove]) -> Walk:
