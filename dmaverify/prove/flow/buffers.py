@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.program.ways import OnWay
@@ -35,7 +36,7 @@ class HeldAccess:
     `row` are the cells that it has (one for all of a buffer that no tile writes): None where that cannot be said.
     `certain`: all of its starts are known and occur; `open`: only a running program knows them. `tiled`: it has a part
     of the buffer. `partial`: it happens for some of its starts only. `soft`: only some of the ways on from here use it.
-    `repeats` are turns that share starts, and these. `of` is what the text has there.
+    `of` is what the text has there.
     """
 
     at: int
@@ -47,7 +48,6 @@ class HeldAccess:
     tiled: bool = False
     partial: bool = False
     soft: bool = False
-    repeats: tuple[int, int] | None = None
     of: Any = field(default=None, compare=False)
 
     @property
@@ -328,11 +328,13 @@ class BufferJudge:
 
     def _again(self, write: HeldAccess) -> TurnsAgain | OpenClaim | None:
         """What is told of a write whose loops write one window in several turns; None where each turn has its own."""
-        if write.repeats is not None:
-            return TurnsAgain(write, *write.repeats)
+        assert write.row is not None
+        for move in write.row.moves:
+            turns = prod(write.when.turns.get(loop, 0) for loop in move.loops)
+            if turns > move.count:
+                return TurnsAgain(write, turns, move.count)
         read = {loop for use in self.buffer.uses for loop in use.when.turns}
         around = {loop for loop, turns in write.when.turns.items() if loop >= self.buffer.since and turns != 1}
-        assert write.row is not None
         moving = {loop for move in write.row.moves for loop in move.loops}
         still = around - moving - read  # they neither move it, nor read the buffer, nor make it anew
         if any(write.when.turns[loop] > 1 for loop in still):

@@ -24,9 +24,10 @@ from dmaverify.program.command import counters_at
 from dmaverify.program.schedule import Order
 from dmaverify.program.turns import loop_values
 from dmaverify.prove.flow.step_events import blocks_in_order
-from dmaverify.prove.flow.tile_cover import Elsewhere, Unwritten, covers, flat_position, is_element
+from dmaverify.prove.flow.tile_cover import Unwritten, covers, flat_position, is_element
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
 from dmaverify.prove.flow.tile_union import Digit, Grid, grid
+from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
 from dmaverify.prove.flow.tiles_twice import between, by_itself, counters_with, flat
 from dmaverify.prove.flow.unwritten import in_loops, met
 from dmaverify.prove.flow.ways import Ways
@@ -65,7 +66,7 @@ class Together:
 # ---------------------------------------------------------------- judging
 
 
-def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) -> Together:
+def judge(output: Output, order: Order, session: Session, elsewhere: OtherDeclarations) -> Together:
     """What is written twice though nobody read it in between, and what is not written at all. `elsewhere` says what
     steps do to its bytes through other declarations.
     """
@@ -104,7 +105,7 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
     return Together(output, once, covered, tuple(twice), unwritten, on_purpose, why, tuple(undecided), tuple(again))
 
 
-def _shown(output: Output, found: SharedElement, order: Order, elsewhere: Elsewhere) -> SharedElement | None:
+def _shown(output: Output, found: SharedElement, order: Order, elsewhere: OtherDeclarations) -> SharedElement | None:
     """The first iterations in which tiles write an element again unread, where steps and iterations are done one after
     the other: what a step of a loop reads in another iteration may stand between. None may be wrong: of what is known
     to be read all is looked at, of all else that may be.
@@ -159,7 +160,7 @@ def _anew(
     tiles: Tiles,
     found: SharedElement | str,
     order: Order,
-    elsewhere: Elsewhere,
+    elsewhere: OtherDeclarations,
 ) -> SharedElement | str:
     """Two iterations, of which the tiles meet (`found`) or the loop does not move the tile, with an element that no
     step of the loop reads in any iteration; "none" where steps read all of the tile in each, else "unknown".
@@ -226,7 +227,7 @@ def _unread(
     pair: tuple[Tiles, Tiles],
     order: Order,
     found: SharedElement | str,
-    elsewhere: Elsewhere,
+    elsewhere: OtherDeclarations,
 ) -> SharedElement | str:
     """What two tiles share less what a step between them reads; "none" where that is nothing."""
     first, second = pair

@@ -38,7 +38,7 @@ class LoopMove:
     """
 
     of: Hashable
-    loops: frozenset[Hashable]
+    loops: frozenset[Any]
     count: int
     step: int
 
@@ -96,10 +96,6 @@ class CellsLeft:
     others: dict[OnWay, list[int]]
 
     @property
-    def any(self) -> bool:
-        return bool(self.left.any())
-
-    @property
     def read(self) -> NDArray[Any]:
         return self.grid.covered[0]
 
@@ -115,7 +111,7 @@ class CellsLeft:
 
     def groups(self) -> Iterator[tuple[tuple[OnWay, ...], NDArray[Any]]]:
         """Cells that are written on the same ways alone, those first that lie first. Raises WaysUndecided."""
-        found: dict[tuple[OnWay, ...], NDArray[Any]] = {(): self.left} if self.any else {}
+        found: dict[tuple[OnWay, ...], NDArray[Any]] = {(): self.left} if self.left.any() else {}
         for when, places in self.others.items():
             cells = ~self.grid.left((), places)
             parts = [part for key, own in found.items() for part in (((*key, when), own & cells), (key, own & ~cells))]

@@ -96,7 +96,6 @@ def held_buffer(
         return HeldAccess(
             at, one.when, cells(one.tensor), site.span.line if site is not None else 0, certain(one.tensor),
             window.open, window.tiled, of=one,
-            repeats=next(((numbers.turns, numbers.count) for _, numbers in window.parts if numbers.repeats), None),
         )  # fmt: skip
 
     shown = cells(whole)
