@@ -178,19 +178,19 @@ def _exact(sign: str, a: Numbers, b: Numbers) -> Numbers | None:
         return _single(sign, a.single, b.single)
     if b.single is None or b.single <= 0 or a.low < 0:
         return None
-    n, often, form = b.single, max(a.turns, a.count), (sign, b.single, a.shape)
+    n, form = b.single, (sign, b.single, a.shape)
     if sign == "/":
         whole = a.low % n == 0 and a.step % n == 0
         exact = a.exact and (whole or a.step == 1)
         loops = a.loops if whole else a.loops | {0}
-        return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, exact, loops, a.reached, often, form)
+        return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, exact, loops, a.reached, form)
     if sign == "%":
         if a.step % n == 0:
             return Numbers.of(a.low % n)
         if a.low // n == a.high // n:
-            return Numbers(a.low % n, a.high % n, a.step, a.exact, a.loops, turns=a.turns, form=form)
+            return Numbers(a.low % n, a.high % n, a.step, a.exact, a.loops, form=form)
         whole = a.exact and a.step == 1 and a.high - a.low >= n - 1
-        return Numbers(0, n - 1, 1, whole, a.loops | {0}, turns=often, form=form)
+        return Numbers(0, n - 1, 1, whole, a.loops | {0}, form=form)
     return None
 
 

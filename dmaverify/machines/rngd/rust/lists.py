@@ -78,7 +78,7 @@ def _any_number(values: list[Numbers]) -> Numbers:
         return first
     low, high = min(value.low for value in values), max(value.high for value in values)
     step = gcd(*(value.step for value in values), *(value.low - low for value in values))
-    return like(Numbers(low, high, step, low == high, turns=max(value.turns for value in values)), values)
+    return like(Numbers(low, high, step, low == high), values)
 
 
 def _any_tensor(values: list[RustTensor]) -> RustTensor:
@@ -148,7 +148,7 @@ def mapped(value: Value, loop: int, count: int | None) -> Sequence:
         return Sequence(value, count)
     rest = value.loops - {loop, -loop}
     order = rest | _NO_ORDER if rest else frozenset()
-    return Sequence(replace(value, loops=order, turns=0), count, falling=-loop in value.loops)
+    return Sequence(replace(value, loops=order), count, falling=-loop in value.loops)
 
 
 def reshaped_list(name: str, value: Sequence, given: list[Value]) -> Value | None:
