@@ -200,3 +200,30 @@ def test_a_loop_that_does_not_move_a_tile_writes_it_again(lines: str, status: st
 def test_writes_behind_conditions_that_may_meet_are_no_pass(lines: str, status: str) -> None:
     found = [v for v in verdicts(plan(kernel(lines, "const M: bool = true;"))) if "to_hbm" in v.name]
     assert {v.status.value for v in found} - {"proved"} == {status} - {"proved"}
+
+
+SIZES = "struct S; trait K { const N: usize; } impl K for S { const N: usize = 4; } const D: usize = 2; const L: [usize; 4] = [7; 4];"
+FOUR = [  # ranges of four turns, and of another number, that differ in one sign
+    ("0..<S as K>::N", "0..<S as K>::N - 1"), ("0 /* 1..2 */ ..4", "0 /* 1..4 */ ..2"), ("0..(0..4).len()", "0..(1..4).len()"), ("0..5 & 6", "0..5 & 3"),
+    ("D - 2..D << 1", "D - 1..D << 1"), ("0..L[..].len()", "0..L[1..].len()"), ("0..=D + 1", "0..D + 1"), ("0..match 3 { 0..=2 => 5, 3.. => 4 }", "0..match 3 { 0..=3 => 5, 4.. => 4 }"),
+    ("{ let n = &4; 0..*n }", "{ let n = &4; 0..*n - 1 }"), ("{ let r = 0..4; r }", "{ let r = 0..=4; r }"), ("(0..=3).rev()", "(0..3).rev()"), ("0..8 / *&D", "0..6 / *&D"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("four", "other"), FOUR)
+def test_a_range_has_the_ends_that_its_tree_has(four: str, other: str) -> None:
+    def told(text: str) -> set[str]:
+        before, _, after = (
+            text.removeprefix("{ ").removesuffix(" }").rpartition("; ") if text[0] == "{" else ("", "", text)
+        )
+        lines = f"{before}{';' * bool(before)} for i in {after} {{ {EACH} }}"
+        return {one.status.value for one in verdicts(plan(kernel(lines, SIZES)))}
+
+    assert told(four) == {"proved"}
+    assert told(other) == {"refuted"}
+
+
+def test_a_negative_end_is_an_end() -> None:
+    for end, told in (("-n", "proved"), ("-n - 1", "refuted")):
+        lines = f"let n: isize = -4; for i in 0..{end} {{ {copy('16 * i as usize')} }}"
+        assert {one.status.value for one in verdicts(plan(kernel(lines)))} == {told}

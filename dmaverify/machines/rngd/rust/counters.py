@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.choices import Choices
-from dmaverify.machines.rngd.rust.code import above, child, named, parts_of
+from dmaverify.machines.rngd.rust.code import above, child, named, parts_of, range_at
 from dmaverify.machines.rngd.rust.declares import KNOWN_MACROS
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import like, operated, settled, typed, unified
 from dmaverify.machines.rngd.rust.lists import elements, range_of
-from dmaverify.machines.rngd.rust.numbers import number_at, number_left, number_of
+from dmaverify.machines.rngd.rust.numbers import number_at, number_left
 from dmaverify.machines.rngd.rust.sites import is_host, takes_numbers
 from dmaverify.machines.rngd.rust.values import Numbers, Sequence, Unknown, Value
 from dmaverify.values import dataclass
@@ -28,7 +28,6 @@ from dmaverify.values import dataclass
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_RANGE = re.compile(r"(.*?)\.\.(=?)(.*)", re.DOTALL)
 _CHANGES = ("assignment_expression", "compound_assignment_expr")
 _AROUND = {"for_expression", "while_expression", "loop_expression", "closure_expression", "async_block"}
 _READS = {"min", "max", "pow", "div_ceil", "next_multiple_of", "abs_diff", "saturating_sub", "clone", "into", "get"}
@@ -175,9 +174,10 @@ class Counters(Choices):
         if found is not None:
             return found
         value = self.value(code, node, frame, None)
-        if isinstance(value, Sequence) and not (node.type == "range_expression" and isinstance(value.part, Unknown)):
+        is_range = range_at(code, node) is not None
+        if isinstance(value, Sequence) and not (is_range and isinstance(value.part, Unknown)):
             return value
-        if node.type == "range_expression":
+        if is_range:
             return Unknown(f"the range `{' '.join(code.text(node).split())[:60]}` is not known before the kernel runs")
         return Unknown("an element of something")
 
@@ -217,10 +217,11 @@ class Counters(Choices):
                     break
                 steps.append(by[0] if values else 0)
             node = named(function)[0] if given is not None else function
-        parts = _RANGE.fullmatch(code.text(node))  # the grammar takes `0..<S>::N` for a comparison
-        if parts is None:
+        ends = range_at(code, node)
+        if ends is None or ends.high is None:
             return None, None, False, steps
-        return number_of(parts[1] or "0", look), number_of(parts[3], look), bool(parts[2]), steps
+        low = number_at(code, ends.low, look) if ends.low is not None else Numbers.of(0)
+        return low, number_at(ends.code, ends.high, look), ends.closed, steps
 
 
 def below(code: Code, condition: Node) -> tuple[str, str, Node] | None:
@@ -238,10 +239,10 @@ def below(code: Code, condition: Node) -> tuple[str, str, Node] | None:
 def leaves(body: Node) -> bool:
     """Whether something in a body may end it early: `break`, `continue`, a macro whose text is not known here."""
     jumps = {"continue_expression", "break_expression"}
-    return any(one.type in jumps or (one.type == "macro_invocation" and not _reads(one)) for one in walk(body))
+    return any(one.type in jumps or (one.type == "macro_invocation" and not reads_alone(one)) for one in walk(body))
 
 
-def _reads(macro: Node) -> bool:
+def reads_alone(macro: Node) -> bool:
     """Whether a macro is one of those that only read what they are given."""
     named_as = macro.child_by_field_name("macro")
     word = (named_as.text or b"").decode("utf-8", "replace").split("::")[-1] if named_as is not None else ""
@@ -270,7 +271,7 @@ def _changing(code: Code, one: Node) -> Node | None:
         if outer.type == "token_tree":
             while outer is not None and outer.type == "token_tree":
                 outer = outer.parent
-            return one if outer is None or not _reads(outer) else None
+            return one if outer is None or not reads_alone(outer) else None
         if outer.type == "reference_expression" and child(outer, "mutable_specifier") is not None:
             return one
         pattern = outer.child_by_field_name("pattern")

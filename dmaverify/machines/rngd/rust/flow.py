@@ -8,7 +8,6 @@ other list turn by turn; code that does not run counts for nothing of what trans
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence as Choices
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
@@ -17,8 +16,8 @@ from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.cfg import holds
-from dmaverify.machines.rngd.rust.code import child, label_of, named, places
-from dmaverify.machines.rngd.rust.counters import MAX_TURNS, MAX_UNROLLED, Counters, below
+from dmaverify.machines.rngd.rust.code import child, label_of, named, places, range_at
+from dmaverify.machines.rngd.rust.counters import MAX_TURNS, MAX_UNROLLED, Counters, below, reads_alone
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import settled
 from dmaverify.machines.rngd.rust.lists import joined, range_of
@@ -50,6 +49,9 @@ ITEMS = {
     "union_item", "macro_definition", "empty_statement", "function_signature_item", "extern_crate_declaration",
     "lifetime", "label",
 }  # fmt: skip
+
+
+LOOPS = {"loop_expression", "while_expression", "for_expression"}
 
 
 class ControlFlow(Counters):
@@ -187,11 +189,15 @@ class ControlFlow(Counters):
             self.bind(code, pattern, Unknown("a turn that there is none of"), inside)
             self._aside(code, body, inside, None, f"`{code.text(given)}` is empty")
             return Opaque("()")
-        none = None
+        none, ends = None, range_at(code, given)
         if not isinstance(each, Sequence) or not each.count:
-            counts = re.fullmatch(r"\d+\s*\.\.\s*([a-z_]\w*)", code.text(given).strip())
-            none = self.turn_choice(code, node, given, frame, counts[1] if counts is not None else "")
+            begun = ends is not None and ends.low is not None and ends.low.type == "integer_literal"
+            upto = ends.high if ends is not None and begun else None
+            counts = code.text(upto) if upto is not None and upto.type == "identifier" else ""
+            none = self.turn_choice(code, node, given, frame, counts)
         self._over(code, node, each, pattern or "", frame, none)
+        if ends is not None and ends.high is None and endless(code, node):
+            self.stop()
         return Opaque("()")
 
     def _over(
@@ -267,9 +273,12 @@ class ControlFlow(Counters):
             asked = below(code, condition) if condition is not None else None
             rises = asked is not None and asked[1] == "<" and self.begins(code, node, asked[0], frame) is not None
             counts = code.text(asked[2]) if asked is not None and rises else ""
-            runs = self.turn_choice(code, node, condition, frame, counts)
+            always = condition is not None and truth_at(code, condition, self.types.look(frame)) is True
+            runs = None if always else self.turn_choice(code, node, condition, frame, counts)
             self.serial += 1
             self._turns(code, body, inside, frame, label_of(code, node), runs)
+            if always and endless(code, node):
+                self.stop()
         return Opaque("()")
 
     def _loop_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -277,6 +286,8 @@ class ControlFlow(Counters):
         if body is not None and not self._by_turns(code, node, frame, label_of(code, node)):
             self.serial += 1
             self._turns(code, body, frame.inside(frame.scope), frame, label_of(code, node), None)
+        if body is not None and endless(code, node):
+            self.stop()
         return Opaque("")
 
     def _by_turns(self, code: Code, node: Node, frame: Frame, label: str) -> bool:
@@ -346,6 +357,20 @@ def _asked_of_build(code: Code, condition: Node) -> tuple[str, bool] | None:
     if condition.type != "macro_invocation" or name is None or body is None or code.text(name) != "cfg":
         return None
     return code.text(body)[1:-1].strip(), turned
+
+
+def endless(code: Code, loop: Node) -> bool:
+    """Whether nothing in a loop without a condition ends it: no `break` of its own, no macro that may have one."""
+    label, todo = label_of(code, loop), [(one, False) for one in named(loop)]
+    while todo:
+        node, inner = todo.pop()
+        if node.type == "break_expression" and (label_of(code, node) == label if label_of(code, node) else not inner):
+            return False
+        if node.type == "macro_invocation" and (b"break" in (node.text or b"") or not reads_alone(node)):
+            return False
+        if node.type not in ("closure_expression", "function_item"):
+            todo += [(one, inner or node.type in LOOPS) for one in named(node)]
+    return True
 
 
 def _is_empty(value: Value) -> bool:

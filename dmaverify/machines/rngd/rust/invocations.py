@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.buffers import tensors_in
 from dmaverify.machines.rngd.rust.code import arguments_in, child, named, parse_fragment
-from dmaverify.machines.rngd.rust.declares import KNOWN_MACROS, STOPS
+from dmaverify.machines.rngd.rust.declares import ASSERTS, KNOWN_MACROS, STOPS
+from dmaverify.machines.rngd.rust.endings import ASSERTIONS, build_choice
 from dmaverify.machines.rngd.rust.expressions import Expressions
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.macros import Expansion, expand
 from dmaverify.machines.rngd.rust.module import NameScope
 from dmaverify.machines.rngd.rust.values import Opaque, Unknown, Value, sources_of
+from dmaverify.program.ways import OnWay
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -47,10 +49,6 @@ class Invocations(Expressions):
         called = code.text(name).split("::")[-1]
         if called == "m":
             return self.types.mapping(code, node, frame)
-        if called in STOPS and frame.scope.macro(called) is None:
-            self.walk.leave("program")
-        if called.removeprefix("debug_").startswith("assert"):
-            self.asserted(code, called, code.text(body)[1:-1], body.start_byte + 1, frame)
         rules = frame.scope.macro(called)
         if rules is not None and self.expansions < MOST_EXPANSIONS:
             self.expansions += 1
@@ -64,10 +62,18 @@ class Invocations(Expressions):
             again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){[", "];}")
             made_list = next((one for one in walk(tree) if one.type == "array_expression"), None)
             return self.value(again, made_list, frame, expected) if made_list is not None else Unknown("")
-        if "." not in text or called in ("axes", "i"):
+        plain = rules is None and called in KNOWN_MACROS
+        if called in ("axes", "i") or not (plain or "." in text):
             return Opaque(f"{called}!")
         again, given = arguments_in(code, text, body.start_byte + 1)
-        parts = [self.value(again, one, frame, None) for one in given]
+        given = given[:1] if called == "matches" else given
+        checks = [build_choice(ASSERTIONS)] if plain and called.startswith("debug_") else []
+        with self.walk.chosen(OnWay(tuple(checks))):
+            parts = [self.value(again, one, frame, None) for one in given]
+            if plain and called in STOPS:
+                self.stop()
+            elif plain and called.removeprefix("debug_") in ASSERTS:
+                self.asserted(again, called, given, frame)
         return Opaque(f"{called}!", frozenset().union(*map(sources_of, parts)))
 
     def _not_expanded(self, text: str | None, frame: Frame) -> None:

@@ -104,6 +104,8 @@ def element(value: Sequence, at: int | None = None) -> Value:
     own = elements(value) if at is not None else None
     if own is not None and at is not None:
         return own[at] if -len(own) <= at < len(own) else Unknown(f"a list of {len(own)} {_LACKS} {at}")
+    if at is not None and value.count is not None and at >= value.count:
+        return Unknown(f"a list of {value.count} {_LACKS} {at}")
     return joined(value.items) if value.items is not None else loose(value).part
 
 
