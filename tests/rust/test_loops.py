@@ -150,6 +150,13 @@ def test_a_turn_beyond_the_end_is_told_though_its_window_is_that_of_another(turn
         (f"for i in (0..4).rev().skip(1) {{ {EACH} }} {copy('48')}", "proved"),
         (f"for (i, j) in (0..5).rev().skip(1).zip(0..4) {{ {copy('16 * j', '16 * i')} }}", "proved"),
         (f"let k = 'x: {{ if true {{ break 'x 8; }} 16 }}; for i in 0..4 {{ {copy('k * i')} }}", "unknown"),
+        (f"let k = 'x: {{ if true {{ break 'x (8, 3).0; }} 16 }}; for i in 0..4 {{ {copy('k * i')} }}", "unknown"),
+        (
+            f"let k: isize = 'x: {{ if true {{ break 'x -8; }} 16 }}; for i in 0..4 {{ {copy('k as usize * i')} }}",
+            "unknown",
+        ),
+        (f"match 4 {{ k @ 9 => {{ {copy('16 * k')} }} _ => {{ {copy('0')} }} }} {REST}", "proved"),
+        (f"let t = [0, 16, 32, 48, u64::MAX]; for i in 0..4 {{ {copy('t[i] as usize')} }}", "proved"),
         (f"let k = (20 + -2i64.pow(2)) as usize; for i in 0..4 {{ {copy('k * i')} }}", "proved"),
         (f"let k = (-1i32 as u8) as usize - 239; for i in 0..4 {{ {copy('k * i')} }}", "proved"),
         (f"let k = (-1i32 as u8) as usize - 247; for i in 0..4 {{ {copy('k * i')} }}", "refuted"),

@@ -6,6 +6,7 @@ Each stop is both sides of its edge: beside it stands what does not stop, or onl
 # ruff: noqa: E501  (kernels)
 
 import pytest
+from kernels import tile
 from test_decisions import BOOL, HBM, SIZE, judged
 from test_every_way import ALL
 
@@ -126,6 +127,13 @@ def test_what_an_assertion_is_given_runs_where_the_assertion_does() -> None:
     assert judged("assert!(put(ctx, x, &mut y));", BOOL, BEFORE) == "proved"
     assert judged("debug_assert!(put(ctx, x, &mut y));", BOOL, BEFORE) == "unknown"
     assert judged("assert!(c && put(ctx, x, &mut y));", BOOL, BEFORE) == "unknown"
+
+
+def test_what_stands_behind_a_break_does_not_run_in_an_arm_that_others_leave_over() -> None:
+    """Such an arm is taken where no other one was, which is not said of the `break` in it alone."""
+    lines = "match n {{ 0 => {{}} k if k == 9 => {{}} _ => {{ for k in 0..5 {{ if k == {} {{ break; }} {} }} }} }} {}"
+    assert judged(lines.format(4, tile("16 * k"), ALL), SIZE) == "proved"
+    assert judged(lines.format(5, tile("16 * k"), ALL), SIZE) == "unknown"
 
 
 def test_a_divisor_that_may_be_zero_stops_no_run_for_sure() -> None:

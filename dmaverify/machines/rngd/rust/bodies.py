@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
 from dmaverify.machines.rngd.rust.cfg import built
-from dmaverify.machines.rngd.rust.code import child, in_closure, label_of, named, passes_on
+from dmaverify.machines.rngd.rust.code import child, in_closure, label_of, named, passes_on, taken_along, takes_along
 from dmaverify.machines.rngd.rust.conclusions import conclude
 from dmaverify.machines.rngd.rust.flow import ITEMS
 from dmaverify.machines.rngd.rust.frames import Frame
@@ -277,6 +277,11 @@ class Bodies(Invocations):
 
     def _value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         kind = node.type
+        leaving = taken_along(code, node)
+        if leaving is not None:
+            leave, again, given = leaving
+            self._leaves(code, leave, self.value(again, given, frame, self.result if leave.type[0] == "r" else None))
+            return Opaque("()")
         if kind in ("identifier", "self"):
             return self._name(code, node, frame, expected)
         if kind in _NUMERIC:
@@ -362,7 +367,7 @@ class Bodies(Invocations):
         with self.walk.within("block", label):
             found = self.block(code, node, frame, expected)
         ends = [one for one in walk(node) if label and one.type == "break_expression" and label_of(code, one) == label]
-        if any(one.type != "label" for end in ends for one in named(end)):
+        if any(map(takes_along, ends)):
             return Unknown(f"the value of a block that `break {label}` may leave", code.span(node))
         return found
 

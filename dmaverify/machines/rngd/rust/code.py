@@ -30,6 +30,11 @@ _BOUND = {
     "scoped_identifier", "parenthesized_expression",
 }  # fmt: skip
 """Expressions that an operator beside them does not take apart."""
+_LEFT_OPEN = {
+    "binary_expression", "call_expression", "field_expression", "index_expression", "range_expression",
+    "try_expression", "type_cast_expression",
+}  # fmt: skip
+"""Expressions that begin with another one."""
 _PLACEHOLDER = re.compile(r"\{\{\s*crate_name\s*\}\}")
 """The name of the crate in a template of `cargo generate`."""
 
@@ -149,6 +154,12 @@ class RangeEnds:
     code: Code
     closed: bool
 
+    @property
+    def upto(self) -> str:
+        """The name that a range from a number on ends at."""
+        begun = self.low is not None and self.low.type == "integer_literal"
+        return self.code.text(self.high) if begun and self.high is not None and self.high.type == "identifier" else ""
+
 
 def range_at(code: Code, node: Node) -> RangeEnds | None:
     """A range, by whatever name the grammar has it: it takes `a..-b` and `a..<S>::N` for operations, `..=b` for an
@@ -169,6 +180,27 @@ def range_at(code: Code, node: Node) -> RangeEnds | None:
     start = first.end_byte + code.data[first.end_byte : node.end_byte].index(sign) + closed
     again, found = arguments_in(code, code.data[start : node.end_byte].decode("utf-8", "replace"), start)
     return RangeEnds(low, found[0], again, closed) if len(found) == 1 and not found[0].has_error else None
+
+
+def taken_along(code: Code, node: Node) -> tuple[Node, Code, Node] | None:
+    """A `break` or `return`, and what it takes along where the grammar takes it for the left side of that: `break -1`,
+    `break (a).0`.
+    """
+    first = node
+    while first.type in _LEFT_OPEN and first.children:
+        first = first.children[0]
+    if first == node or first.type not in ("break_expression", "return_expression"):
+        return None
+    rest = code.data[first.end_byte : node.end_byte].decode("utf-8", "replace")
+    again, found = arguments_in(code, rest, first.end_byte)
+    return (first, again, found[0]) if len(found) == 1 and not found[0].has_error else None
+
+
+def takes_along(leave: Node) -> bool:
+    """Whether a `break` gives a value."""
+    outer = leave.parent
+    left = outer is not None and outer.type in _LEFT_OPEN and outer.children[0] == leave
+    return left or any(one.type != "label" for one in named(leave))
 
 
 def sides_of(node: Node) -> tuple[Node | None, Node | None]:

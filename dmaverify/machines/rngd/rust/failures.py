@@ -78,7 +78,7 @@ def _of_one(name: str, a: Numbers) -> Failure | None:
     if name == "isqrt":
         return Failure() if a.high < 0 else None
     if name == "next_power_of_two" and a.single is not None and a.type[0] == "u":
-        return _outside(Numbers.of(1 << max(0, (a.single - 1).bit_length())), a.type, checked=True)
+        return _outside(Numbers.of(1 << max(0, a.single - 1).bit_length()), a.type, checked=True)
     return None
 
 

@@ -171,7 +171,8 @@ class ControlFlow(Counters):
         for arm in arms:
             inside, pattern = frame.inside(frame.scope), arm.child_by_field_name("pattern")
             if pattern is not None:
-                self.bind(code, named(pattern)[0] if named(pattern) else None, value, inside)
+                own = value if chosen in (None, arm.id) else Unknown("a value that another arm takes")
+                self.bind(code, named(pattern)[0] if named(pattern) else None, own, inside)
             read.append((arm.child_by_field_name("value"), inside))
         taken = next((number for number, arm in enumerate(arms) if arm.id == chosen), None)
         why = f"`{code.text(given)}` is another" if given is not None else "it is another arm"
@@ -191,10 +192,7 @@ class ControlFlow(Counters):
             return Opaque("()")
         none, ends = None, range_at(code, given)
         if not isinstance(each, Sequence) or not each.count:
-            begun = ends is not None and ends.low is not None and ends.low.type == "integer_literal"
-            upto = ends.high if ends is not None and begun else None
-            counts = code.text(upto) if upto is not None and upto.type == "identifier" else ""
-            none = self.turn_choice(code, node, given, frame, counts)
+            none = self.turn_choice(code, node, given, frame, ends.upto if ends is not None else "")
         self._over(code, node, each, pattern or "", frame, none)
         if ends is not None and ends.high is None and endless(code, node):
             self.stop()

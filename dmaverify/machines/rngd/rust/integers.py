@@ -281,7 +281,7 @@ def _of_one(name: str, a: Numbers) -> Numbers | None:
     if name == "isqrt" and x >= 0:
         return computed(Numbers.of(isqrt(x)), [a])
     if name == "next_power_of_two" and not signed:
-        return computed(Numbers.of(1 << max(0, (x - 1).bit_length())), [a])
+        return computed(Numbers.of(1 << max(0, x - 1).bit_length()), [a])
     return _wrapping(Numbers.of(-x), a) if name == "wrapping_neg" else None
 
 
