@@ -136,6 +136,24 @@ def test_what_stands_behind_a_break_does_not_run_in_an_arm_that_others_leave_ove
     assert judged(lines.format(5, tile("16 * k"), ALL), SIZE) == "unknown"
 
 
+@pytest.mark.parametrize(("asked", "waits"), [
+    ("c", "loop { if c { break; } }"), ("c", "while true { if !c { continue; } break; }"), ("c", "'a: loop { loop { if c { break 'a; } } }"),
+    ("n == 3", "loop { if n == 3 { break; } }"), ("c || n == 3", "loop { if c { break; } if n == 3 { break; } }"),
+])  # fmt: skip
+def test_behind_a_loop_that_waits_for_a_condition_the_condition_holds(asked: str, waits: str) -> None:
+    more = f"{BOOL}, b: bool, {SIZE}"
+    assert judged(f"{waits} if b {{ {ALL} }}", more) == "refuted"
+    written = "".join(f"if {one} {{ {ALL} }} " for one in asked.split(" || "))
+    assert judged(f"{waits} {written}", more) == "proved"
+    assert judged(f"{waits} if b {{ {written} }}", more) != "proved"
+
+
+def test_of_a_loop_that_changes_what_it_asks_an_end_is_taken_for_granted() -> None:
+    some, more = f"if c {{ {ALL} }}", f"{BOOL}, {SIZE}"
+    assert judged(f"{some} let mut k = 0; loop {{ if k > n {{ break; }} k += 1; }}", more) == "refuted"
+    assert judged(f"{some} loop {{ if ask() {{ break; }} }}", more) == "unknown"
+
+
 def test_a_divisor_that_may_be_zero_stops_no_run_for_sure() -> None:
     assert judged(f"let b = 4 / n; {ALL}", SIZE) == "proved"
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.choices import Choices
-from dmaverify.machines.rngd.rust.code import above, child, named, parts_of, range_at
+from dmaverify.machines.rngd.rust.code import above, child, label_of, named, parts_of, range_at
 from dmaverify.machines.rngd.rust.declares import KNOWN_MACROS
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import like, operated, settled, typed, unified
@@ -28,8 +28,9 @@ from dmaverify.values import dataclass
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_CHANGES = ("assignment_expression", "compound_assignment_expr")
-_AROUND = {"for_expression", "while_expression", "loop_expression", "closure_expression", "async_block"}
+CHANGES = ("assignment_expression", "compound_assignment_expr")
+_LOOPS = {"for_expression", "while_expression", "loop_expression"}
+_AROUND = {*_LOOPS, "closure_expression", "async_block"}
 _READS = {"min", "max", "pow", "div_ceil", "next_multiple_of", "abs_diff", "saturating_sub", "clone", "into", "get"}
 
 MAX_TURNS, MAX_UNROLLED = 64, 1024  # of a loop that is read turn by turn; of all of them in one function
@@ -239,10 +240,25 @@ def below(code: Code, condition: Node) -> tuple[str, str, Node] | None:
 def leaves(body: Node) -> bool:
     """Whether something in a body may end it early: `break`, `continue`, a macro whose text is not known here."""
     jumps = {"continue_expression", "break_expression"}
-    return any(one.type in jumps or (one.type == "macro_invocation" and not reads_alone(one)) for one in walk(body))
+    return any(one.type in jumps or (one.type == "macro_invocation" and not _reads(one)) for one in walk(body))
 
 
-def reads_alone(macro: Node) -> bool:
+def breaks_of(code: Code, loop: Node) -> list[Node] | None:
+    """Each `break` that ends a loop; None where a macro may have one."""
+    label, todo = label_of(code, loop), [(one, False) for one in named(loop)]
+    found: list[Node] = []
+    while todo:
+        node, inner = todo.pop()
+        if node.type == "break_expression" and (label_of(code, node) == label if label_of(code, node) else not inner):
+            found.append(node)
+        if node.type == "macro_invocation" and (b"break" in (node.text or b"") or not _reads(node)):
+            return None
+        if node.type not in ("closure_expression", "function_item"):
+            todo += [(one, inner or node.type in _LOOPS) for one in named(node)]
+    return found
+
+
+def _reads(macro: Node) -> bool:
     """Whether a macro is one of those that only read what they are given."""
     named_as = macro.child_by_field_name("macro")
     word = (named_as.text or b"").decode("utf-8", "replace").split("::")[-1] if named_as is not None else ""
@@ -265,13 +281,13 @@ def _changing(code: Code, one: Node) -> Node | None:
     """The assignment that an identifier is the left side of, or what else may change it; None where it is read."""
     inner, outer = one, one.parent
     while outer is not None and not outer.type.endswith(("statement", "block", "arguments")):
-        if outer.type in _CHANGES and outer.child_by_field_name("left") == inner:
+        if outer.type in CHANGES and outer.child_by_field_name("left") == inner:
             alone = inner == one and outer.parent is not None and outer.parent.type == "expression_statement"
             return outer if alone else one
         if outer.type == "token_tree":
             while outer is not None and outer.type == "token_tree":
                 outer = outer.parent
-            return one if outer is None or not reads_alone(outer) else None
+            return one if outer is None or not _reads(outer) else None
         if outer.type == "reference_expression" and child(outer, "mutable_specifier") is not None:
             return one
         pattern = outer.child_by_field_name("pattern")

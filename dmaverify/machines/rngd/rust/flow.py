@@ -12,12 +12,12 @@ from collections.abc import Sequence as Choices
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from dmaverify.language.trees import Code
+from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.cfg import holds
 from dmaverify.machines.rngd.rust.code import child, label_of, named, places, range_at
-from dmaverify.machines.rngd.rust.counters import MAX_TURNS, MAX_UNROLLED, Counters, below, reads_alone
+from dmaverify.machines.rngd.rust.counters import CHANGES, MAX_TURNS, MAX_UNROLLED, Counters, below, breaks_of
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import settled
 from dmaverify.machines.rngd.rust.lists import joined, range_of
@@ -49,9 +49,6 @@ ITEMS = {
     "union_item", "macro_definition", "empty_statement", "function_signature_item", "extern_crate_declaration",
     "lifetime", "label",
 }  # fmt: skip
-
-
-LOOPS = {"loop_expression", "while_expression", "for_expression"}
 
 
 class ControlFlow(Counters):
@@ -194,7 +191,7 @@ class ControlFlow(Counters):
         if not isinstance(each, Sequence) or not each.count:
             none = self.turn_choice(code, node, given, frame, ends.upto if ends is not None else "")
         self._over(code, node, each, pattern or "", frame, none)
-        if ends is not None and ends.high is None and endless(code, node):
+        if ends is not None and ends.high is None and breaks_of(code, node) == []:
             self.stop()
         return Opaque("()")
 
@@ -239,8 +236,10 @@ class ControlFlow(Counters):
     def _turns(
         self, code: Code, body: Node, inside: Frame, around: Frame, label: str, runs: WayChoice | None,
         count: int = 0,
-    ) -> None:  # fmt: skip
-        """The body of a loop, once for all of its `count` turns (0: not known); `runs` where it may take none."""
+    ) -> list[OnWay]:  # fmt: skip
+        """The body of a loop, once for all of its `count` turns (0: not known); `runs` where it may take none. Gives
+        the ways on which it is left.
+        """
         start, first = self.ledger.clock, len(self.ledger.effects)
         self.changed_within(code, body, inside)
         self.walk.outside.append(frozenset(map(id, around.locals.values())))
@@ -252,10 +251,12 @@ class ControlFlow(Counters):
                 self.value(code, body, inside, None)
             if len(self.walk.exits) > before:
                 self.ledger.stopped(first)
+            left = [one for scope, one in self.walk.exits if scope == self.walk.scopes[-1][0]]
         self.walk.outside.pop()
         del self.walk.turns[number]
         self.ledger.clock += 2
         self.ledger.repeat(start)
+        return left
 
     def _while_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         inside = frame.inside(frame.scope)
@@ -274,19 +275,27 @@ class ControlFlow(Counters):
             always = condition is not None and truth_at(code, condition, self.types.look(frame)) is True
             runs = None if always else self.turn_choice(code, node, condition, frame, counts)
             self.serial += 1
-            self._turns(code, body, inside, frame, label_of(code, node), runs)
-            if always and endless(code, node):
-                self.stop()
+            breaks = self._turns(code, body, inside, frame, label_of(code, node), runs)
+            if always:
+                self._ended_by(code, node, breaks)
         return Opaque("()")
 
     def _loop_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         body = node.child_by_field_name("body")
         if body is not None and not self._by_turns(code, node, frame, label_of(code, node)):
             self.serial += 1
-            self._turns(code, body, frame.inside(frame.scope), frame, label_of(code, node), None)
-        if body is not None and endless(code, node):
-            self.stop()
+            breaks = self._turns(code, body, frame.inside(frame.scope), frame, label_of(code, node), None)
+            self._ended_by(code, node, breaks)
         return Opaque("")
+
+    def _ended_by(self, code: Code, loop: Node, ways: Choices[OnWay]) -> None:
+        """Nothing runs behind a loop without a condition where no `break` is taken. Of a loop that changes what its
+        turns ask it is taken for granted that one is.
+        """
+        breaks = breaks_of(code, loop)
+        changes = any(one.type in CHANGES for one in walk(loop)) and any(one.loose for one in ways)
+        if breaks is not None and (not breaks or (ways and not changes)):
+            self.stop(OnWay((), tuple(ways)))
 
     def _by_turns(self, code: Code, node: Node, frame: Frame, label: str) -> bool:
         """Reads a `while` or `loop` turn by turn, where what its body changes begins at known numbers and is changed
@@ -355,20 +364,6 @@ def _asked_of_build(code: Code, condition: Node) -> tuple[str, bool] | None:
     if condition.type != "macro_invocation" or name is None or body is None or code.text(name) != "cfg":
         return None
     return code.text(body)[1:-1].strip(), turned
-
-
-def endless(code: Code, loop: Node) -> bool:
-    """Whether nothing in a loop without a condition ends it: no `break` of its own, no macro that may have one."""
-    label, todo = label_of(code, loop), [(one, False) for one in named(loop)]
-    while todo:
-        node, inner = todo.pop()
-        if node.type == "break_expression" and (label_of(code, node) == label if label_of(code, node) else not inner):
-            return False
-        if node.type == "macro_invocation" and (b"break" in (node.text or b"") or not reads_alone(node)):
-            return False
-        if node.type not in ("closure_expression", "function_item"):
-            todo += [(one, inner or node.type in LOOPS) for one in named(node)]
-    return True
 
 
 def _is_empty(value: Value) -> bool:
