@@ -155,6 +155,14 @@ def test_a_turn_beyond_the_end_is_told_though_its_window_is_that_of_another(turn
             f"let k: isize = 'x: {{ if true {{ break 'x -8; }} 16 }}; for i in 0..4 {{ {copy('k as usize * i')} }}",
             "unknown",
         ),
+        (
+            f"macro_rules! less {{ ($x:expr) => {{ if $x > 3 {{ 20 }} else {{ 2 }} - 4 }} }} let k: usize = less!(5); for i in 0..4 {{ {copy('k * i')} }}",
+            "proved",
+        ),
+        (
+            f"macro_rules! less {{ ($x:expr) => {{ {{ let q = 4; $x - q }} }} }} let k: usize = less!(if true {{ 20 }} else {{ 2 }}); for i in 0..4 {{ {copy('k * i')} }}",
+            "proved",
+        ),
         (f"match 4 {{ k @ 9 => {{ {copy('16 * k')} }} _ => {{ {copy('0')} }} }} {REST}", "proved"),
         (f"let t = [0, 16, 32, 48, u64::MAX]; for i in 0..4 {{ {copy('t[i] as usize')} }}", "proved"),
         (f"let k = (20 + -2i64.pow(2)) as usize; for i in 0..4 {{ {copy('k * i')} }}", "proved"),

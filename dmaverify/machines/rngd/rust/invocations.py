@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MOST_EXPANSIONS = 400
 _NAME = re.compile(r"\b[a-z_]\w*")
-_BEFORE = "fn f(){"  # around the statements of an expansion
+_STATEMENTS, _EXPRESSION = ("fn f(){", "}"), ("fn f(){(", ")}")  # around an expansion, by where its call stands
 _BINDS = ("identifier", "shorthand_field_identifier")
 _BINDS_NONE = {*KNOWN_MACROS, "i"} - {"matches"}
 
@@ -54,7 +54,9 @@ class Invocations(Expressions):
             self.expansions += 1
             made = expand(rules[0], code, body)
             if made is not None:
-                return self._expanded(made, frame, expected, partial(_bound_anew, code, node, frame, called))
+                anew, alone = partial(_bound_anew, code, node, frame, called), node.parent
+                stands = alone is None or alone.type in ("expression_statement", "block")
+                return self._expanded(made, frame, expected, anew, _STATEMENTS if stands else _EXPRESSION)
         text = code.text(body)[1:-1]
         if rules is not None or called not in (*KNOWN_MACROS, "i"):
             self._not_expanded(text if rules is None else None, frame)
@@ -86,14 +88,17 @@ class Invocations(Expressions):
             self.ledger.leave(given)
 
     def _expanded(
-        self, made: Expansion, frame: Frame, expected: Value | None, anew: Callable[[str], bool | None]
-    ) -> Value:
+        self, made: Expansion, frame: Frame, expected: Value | None, anew: Callable[[str], bool | None],
+        within: tuple[str, str],
+    ) -> Value:  # fmt: skip
         """The statements of an expansion, in the scope of the invocation. What `let` gives to names of the caller holds
         behind it. `anew`: whether a variable that the macro itself names is another one where the macro is defined;
         None where there is none.
         """
         text = made.code.data.decode("utf-8", "replace")
-        again, root = parse_fragment(made.code, text, 0, _BEFORE, "}")
+        again, root = parse_fragment(made.code, text, 0, *within)
+        if root.has_error and within is not _STATEMENTS:
+            return self._expanded(made, frame, expected, anew, _STATEMENTS)
         again = Code(made.code.source, again.data, 0, made.code.at, object())
         self.discover(again, root)
         item = child(root, "function_item")
@@ -103,7 +108,7 @@ class Invocations(Expressions):
         for one in frame.locals.values() if root.has_error else ():
             self.ledger.lose(one)  # it is read as something else than it is: it may write whatever has a name here
             self.ledger.leave([one])
-        inside, given = self.opened(again, body, frame), made.given(len(_BEFORE))
+        inside, given = self.opened(again, body, frame), made.given(len(within[0]))
         for name, whose in _variables(again, body, given).items():
             other = anew(name) if False in whose and name in inside.locals else False
             if other is None and True not in whose:
