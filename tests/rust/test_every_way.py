@@ -210,6 +210,11 @@ REFUTED += [
     (QUAD % "break", "", "", "never written"), (f"#[cfg(test)] {ALL}", "", "", "nothing ever writes it"),
     ("let k = Kern; k.put(ctx, x, &mut y);", "", PUTS % 3, "never written"), (f"for i in 0..N {{ {EACH} }}", "", EITHER % ("test", "test", 3), "never written"),
 ]  # fmt: skip
+REFUTED += [(f"{NEW} {ALL} if c {{ {STORE} }}", "c: bool", "", "where `c` holds, nothing ever writes it")]
+UNKNOWN += [  # nothing writes it, and no run is known to get there
+    (f"{NEW} {ALL} if n > 5 {{ if n < 3 {{ {STORE} }} }}", "n: usize", ""), (f"{NEW} assert!(n > 5); assert!(n < 3); {STORE}", "n: usize", ""),
+    (f"{NEW} {ALL} if ready(x) {{ {STORE} }}", "", ""),
+]  # fmt: skip
 UNKNOWN += [
     (f"let mut c = Cfg {{ n: 4 }}; {less} for i in 0..c.n {{ {EACH} }}", "", CFG) for less in ("c.n = 3;", "c.less();", "less(&mut c);")
 ]  # fmt: skip

@@ -160,12 +160,23 @@ class BufferJudge:
 
     def _never(self) -> Iterator[UnmetUse | OpenClaim]:
         """The first use of a buffer that nothing writes, reads before others."""
-        uses = [use for use in self.buffer.uses if not self.ways.all_pass(use.when, ())]
-        sure = [use for use in uses if not use.soft]
-        if sure:
-            yield UnmetUse(next((use for use in sure if use.line), sure[0]))
-        elif uses:
-            yield OpenClaim(DEFINITE, f"one of several branches gives `{self.buffer.name}`, never written")
+        doubts = dict[str, HeldAccess]()
+        met: list[UnmetUse] = []
+        for use in self.buffer.uses:
+            try:
+                passed = self.ways.past(use.when, ())
+            except WaysUndecided:
+                doubts.setdefault(_MANY_WAYS, use)
+                continue
+            if passed is not None and passed.certain and not use.soft:
+                met.append(UnmetUse(use, passed.told))
+            elif passed is not None:
+                doubts.setdefault("" if use.soft else _nothing(passed), use)
+        if met:
+            yield next((one for one in met if one.use.line), met[0])
+        for why in [] if met else [*doubts][:1]:
+            said = f"one of several branches gives `{self.buffer.name}`, never written"
+            yield self._open(doubts[why], why) if why else OpenClaim(DEFINITE, said)
 
     def _used(self) -> Iterator[UnmetUse | OpenClaim]:
         """The first use of cells that are not written on some way to it."""
