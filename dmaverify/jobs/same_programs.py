@@ -61,18 +61,22 @@ def has_one(text: str, plan: Plan) -> None:
 
 
 def same_programs(
-    one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = (), by_events: bool = True
-) -> Sameness:
-    """Whether both leave the same in memory; `by_events`: also by what they do, event by event.
+    one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = (), by_events: bool = True,
+    ends: Mapping[str, int] | None = None, live: tuple[bool, bool] = (False, False),
+) -> Sameness:  # fmt: skip
+    """Whether both leave the same in memory; `by_events`: also by what they do, event by event; `ends`: of a tier, what
+    lies before that byte; `live`: whether moves of each touch the cells that they move alone.
 
     Raises InputError, Disagreement.
     """
     sides = []
-    for plan in (one, other):
+    for plan, alone in zip((one, other), live, strict=True):
         program = program_of_plan(plan)
-        sides.append(home.side_of(program, plan.axes, plan.targets[program.target]))
+        sides.append(home.side_of(program, plan.axes, plan.targets[program.target], live=alone))
     confirm = partial(_confirmed, (one, other))
-    found = home.same_programs(sides[0], sides[1], rlimit=rlimit, tiers=tiers, confirm=confirm, by_events=by_events)
+    found = home.same_programs(
+        sides[0], sides[1], rlimit=rlimit, tiers=tiers, confirm=confirm, by_events=by_events, ends=ends
+    )
     if found.by == home.ONE_BY_ONE and _ran_alike((one, other), min(side.unit_bits for side in sides)):
         return replace(found, by=f"{found.by}, and a run of both texts")
     return found

@@ -662,24 +662,6 @@ def test_cells_trace_every_unit_of_a_move_to_where_contents_say(source: str, des
     assert looked >= 24
 
 
-RUST = """use furiosa_opt_std::prelude::*;
-axes![A = 8, B = 256];
-type Chip = m![1];
-fn one(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {
-    let y: DmTensor<i8, Chip, m![1 # 2], m![B], m![A]> = x.to_dm(&mut ctx.tdma);
-}
-"""
-
-
-@pytest.mark.parametrize("rows", [8, 1024])
-def test_a_transfer_of_a_kernel_stands_for_more_than_is_compared(
-    rows: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "k.rs").write_text(RUST.replace("A = 8", f"A = {rows}"))
-    assert invoke(["equiv", f"{tmp_path}/k.rs::one-y", f"{tmp_path}/k.rs::one-y"]) == 2
-    assert "transfers of kernels are not compared" in capsys.readouterr().err
-
-
 def test_a_difference_is_confirmed_by_a_run_of_one_and_a_trace_of_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     turned = move("whole", hbm(0), hbm(OUT, "B, A, C")), 'step = [{ transfer = "whole" }]\n'
     run = jobs.left_behind_run
