@@ -12,6 +12,7 @@ from functools import partial
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.same_programs import program_of_plan, same_plans
+from dmaverify.jobs.same_runs import held
 from dmaverify.language.files import named
 from dmaverify.machines.idma.c.followed import DriverRun
 from dmaverify.machines.idma.same import MACHINE, DriverFile, driver_file, function_named, run_alone, same_functions
@@ -37,7 +38,8 @@ def same_drivers(
     answers = []
     for pair in pairs:
         shown = [f"{file.path}::{name}" for file, name in zip(files, pair, strict=True)]
-        found = same_functions((files[0], pair[0]), (files[1], pair[1]), left)
+        found, ran = same_functions((files[0], pair[0]), (files[1], pair[1]), left)
+        found = held(found, ran, f"`{shown[0]}` and `{shown[1]}`")
         answers.append((found, found.text(*shown)))
     worst = next((s for s in ("refuted", "unknown") if any(f.status == s for f, _ in answers)), "proved")
     first = next(found for found, _ in answers if found.status == worst)
@@ -68,8 +70,8 @@ def same_driver_and_plan(
         return Sameness("unknown", error.message, places=(error.span,) if error.span else ())
     sides = (plan, made) if plan_first else (made, plan)
     found = same_plans(sides[0], sides[1], rlimit=rlimit)
-    held = tuple(dict.fromkeys((*found.conditions, *conditions)))
-    return replace(found, conditions=held) if found.status == "proved" else found
+    every = tuple(dict.fromkeys((*found.conditions, *conditions)))
+    return replace(found, conditions=every) if found.status == "proved" else found
 
 
 def _pairs(files: Sequence[DriverFile], given: Sequence[str]) -> list[tuple[str, str]]:

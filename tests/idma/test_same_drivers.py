@@ -9,7 +9,7 @@ from fuzz.driver_pairs import answer, wrong
 from lab.driver_pairs import drawn_pair
 
 from dmaverify.cli.app import invoke
-from dmaverify.errors import InputError
+from dmaverify.errors import Disagreement, InputError
 from dmaverify.jobs.load import load
 from dmaverify.jobs.same_drivers import same_driver_and_plan, same_drivers
 from dmaverify.machines.idma.c import pairs
@@ -276,6 +276,18 @@ void f(void) {
     for after, status in (("", "proved"), ("DMA[0xD8 / 4] = 32;", "unknown"), ("*(int *)0x60000000 = 1;", "unknown")):
         found = compared(tmp_path, text.replace("AFTER", ""), text.replace("AFTER", after), engine="front_end=reg32_3d")
         assert found.status == status, found.why
+
+
+def test_a_run_at_some_arguments_is_held_against_a_proof_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (
+        f"snrt_dma_start_1d((void *)(0x10000000 + n), (void *)0x80000000, {many}); {WAIT}" for many in (8, 9)
+    )
+    assert compared(tmp_path, first, second, "__SIZEOF_POINTER__=4", given="uint16_t n").status == "refuted"
+    monkeypatch.setattr(pairs, "_rows", lambda *_: {})
+    with pytest.raises(Disagreement, match=r"runs of both part \(n = \d+\): at mem, byte"):
+        compared(tmp_path, first, second, "__SIZEOF_POINTER__=4", given="uint16_t n")
 
 
 def test_drawn_pairs_are_the_same_where_a_run_sees_no_difference(tmp_path: Path) -> None:

@@ -190,24 +190,37 @@ def _tile(now: str, name: str, stage: Stage, source: str, at: str, to: str) -> s
 
 
 def _left(chains: list[Chain]) -> object:
-    """What lies in `out` and in the results, by where it lay; None where nothing orders a read and a write of `out`."""
-    readers = [at for at, chain in enumerate(chains) if chain.source == "out"]
-    writers = [at for at, chain in enumerate(chains) if chain.into_out]
-    if any(reader != writer or len(writers) > 1 for reader in readers for writer in writers) or len(writers) > 1:
-        return None
-    out: list[object] = [("out", n) for n in range(PARTS)]
-    results = []
-    for chain in chains:
-        now: list[object] = [(chain.source, n) for n in range(PARTS)]
-        for stage in chain.stages:
+    """What lies in `out` and in the results, by where it lay; None where an order that is allowed leaves something
+    else: a copy waits for those that wrote what it reads, and for no others.
+    """
+    copies = list(_copies(chains))
+    behind: list[set[int]] = []
+    for number, (source, dest) in enumerate(copies):
+        feeding = [n for n in range(number) if copies[n][1] & source]
+        behind.append(set(feeding).union(*(behind[n] for n in feeding)))
+        for n in range(number):
+            met = copies[n][1] & dest or copies[n][0] & dest
+            if met and n not in behind[number]:
+                return None
+    held: dict[tuple[str, int], object] = {}
+    for source, dest in copies:
+        taken = [held.get(part, part) for part in sorted(source)]
+        held.update(zip(sorted(dest), taken, strict=True))
+    names = ["out", *(f"r{at}" for at, chain in enumerate(chains) if not chain.into_out)]
+    return [[held.get((name, part), ("out", part) if name == "out" else "nothing") for part in range(PARTS)]
+            for name in names]  # fmt: skip
+
+
+def _copies(chains: list[Chain]) -> Iterator[tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]]:
+    """Each copy in the order of the text: the parts of tensors that it reads, and those that it writes."""
+    for number, chain in enumerate(chains):
+        now = chain.source
+        for at, stage in enumerate(chain.stages):
             last = stage is chain.stages[-1]
-            held: list[object] = [*out] if last and chain.into_out else ["nothing"] * PARTS
+            name = "out" if last and chain.into_out else f"r{number}" if last else f"v{number}_{at}"
             each = PARTS // (stage.count or 1)
             for one, other in stage.tiles if stage.count else [(0, 0)]:
-                held[other * each : (other + 1) * each] = now[one * each : (one + 1) * each]
-            now = held
-        if chain.into_out:
-            out = now
-        else:
-            results.append(now)
-    return out, results
+                ends = ((now, one), (name, other))
+                source, dest = (frozenset((t, each * n + part) for part in range(each)) for t, n in ends)
+                yield source, dest
+            now = name

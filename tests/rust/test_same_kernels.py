@@ -231,7 +231,7 @@ def test_kernels_are_named_and_what_names_none_is_refused(tmp_path: Path, capsys
     assert invoke(["equiv", f"{path}::k", f"{path}::j", "--json"]) == 0
     capsys.readouterr()
     for words, said in (
-        ([f"{path}::kk", f"{path}::j"], "did you mean `k`?"), ([path, f"{path}::j"], "name one: "),
+        ([f"{path}::kk", f"{path}::j"], "did you mean `k`?"), ([path, f"{path}::j"], "has several functions"),
         ([f"{path}::k", f"{path}::j", "--tier", "hbm"], "leave --tier out"),
         ([f"{path}::k", f"{path}::j", "--define", "n=1"], "for drivers in C"),
         ([f"{path}::k", str(tmp_path / "no.rs::k")], "does not exist"),

@@ -128,19 +128,21 @@ def _outside(file: DriverFile) -> Sameness | None:
     return None
 
 
-def same_functions(one: tuple[DriverFile, str], other: tuple[DriverFile, str], left: Left) -> Sameness:
-    """Whether two functions do the same for all arguments. Raises InputError, Disagreement."""
+def same_functions(
+    one: tuple[DriverFile, str], other: tuple[DriverFile, str], left: Left
+) -> tuple[Sameness, Sameness | None]:
+    """Whether two functions do the same for all arguments, and at some of them. Raises InputError, Disagreement."""
     sides = (one, other)
     opened = next((found for file, _ in sides if (found := _outside(file)) is not None), None)
     if opened is not None:
-        return opened
+        return opened, None
     symbols = Symbols({name: range_of(text) for file, _ in sides for name, text in file.ranges.items()})
     functions = [file.function(name, symbols) for file, name in sides]
     asked = [parameters_of(function) for function in functions]
     kinds = [[None if t is None else (t.bits, t.signed, t.pointer) for _, _, t in own] for own in asked]
     if kinds[0] != kinds[1] or any(kind is None and a[1] != b[1] for kind, a, b in zip(kinds[0], *asked, strict=True)):
         said = " against ".join(f"({', '.join(text for _, text, _ in own)})" for own in asked)
-        return Sameness("unknown", f"their arguments differ: {said}")
+        return Sameness("unknown", f"their arguments differ: {said}"), None
     search = PairSearch(
         functions[0], one[0].target, lambda told: setup_for(told, one[0].target, one[0].engine), {},
         other=functions[1], named_there=[name for name, _, _ in asked[0]], left=left,
@@ -149,4 +151,4 @@ def same_functions(one: tuple[DriverFile, str], other: tuple[DriverFile, str], l
     met = [f"{name} is {text}" for name, text in one[0].ranges.items() if name in symbols.known]
     of_file = [text for file, _ in sides for text in file.driver.defined]
     held = tuple(dict.fromkeys((*found.conditions, *met, *of_file)))
-    return replace(found, conditions=held) if found.status == "proved" else found
+    return (replace(found, conditions=held), search.beside()) if found.status == "proved" else (found, None)

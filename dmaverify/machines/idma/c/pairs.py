@@ -226,6 +226,11 @@ class PairSearch(ArgumentSearch):
                 if rows[0] != rows[1]:
                     raise Stuck(why)
 
+    def beside(self) -> Sameness | None:
+        """A proof for all values at some of them, on plain numbers; None where there is nothing to hold against it."""
+        some = next((run for run in self.runs if run.status == "proved"), None)
+        return None if some is None else replace(self.at(some.values), witness=some.values)
+
     def answer(self) -> Sameness:
         """What all runs come to; plain numbers at which they differ are run again."""
         plain = self.at({})
