@@ -37,8 +37,8 @@ def same_rust(names: Sequence[str], *, rlimit: int) -> Sameness:
     opened = next((one for one in map(_opened, kernels) if one is not None), None)
     if opened is not None:
         return opened
-    types = [signature(kernel) for kernel in kernels]
-    for word, first, second in zip(("arguments", "results"), *types, strict=True):
+    types = [(*signature(kernel), kernel.device) for kernel in kernels]
+    for word, first, second in zip(("arguments", "results", "devices"), *types, strict=True):
         if first != second:
             apart = next(((a, b) for a, b in zip(first, second, strict=False) if a != b), None)
             said = f"{apart[0]} against {apart[1]}" if apart else f"{len(first)} against {len(second)}"

@@ -67,8 +67,10 @@ class Called:
 
 @dataclass
 class Repeated:
+    """A loop of so many rounds, or of as many as a parameter says."""
+
     name: str
-    count: int
+    count: int | str
     body: list[Line]
 
 
@@ -120,7 +122,8 @@ def _drawn(rng: random.Random, deep: int = 0, names: Sequence[str] = PARAMETERS)
             out.append(Called(_sum(rng, 7, names)))
         elif kind < 0.85:
             name = f"i{rng.randrange(1000)}"
-            out.append(Repeated(name, rng.randint(1, 3), _drawn(rng, deep + 1, (*names, name))))
+            count = rng.choice(names[:2]) if not deep and names and rng.random() < 0.4 else rng.randint(1, 3)
+            out.append(Repeated(name, count, _drawn(rng, deep + 1, (*names, name))))
         else:
             name = rng.choice(names[:2] or PARAMETERS)
             arms = [_drawn(rng, deep + 1, names) for _ in range(2)]
@@ -140,7 +143,7 @@ def _launch(rng: random.Random, names: Sequence[str]) -> Launched:
     sides = [_sum(rng, rng.choice(AREAS) + 16 * rng.randrange(6), names) for _ in range(2)]
     length, steps = rng.choice((4, 8, 16)), None
     if rng.random() < 0.4:
-        steps = (rng.randint(1, 3), rng.choice((length, 16, 32)), rng.choice((length, 16, 32, 0)))
+        steps = (rng.randint(1, 3), rng.choice((length, 16, 32, 2)), rng.choice((length, 16, 32, 0)))
     return Launched(sides[0], sides[1], length, steps, int(rng.random() < 0.15))
 
 
@@ -168,7 +171,7 @@ def _kept(lines: list[Line], rng: random.Random) -> None:
     """Writes one line in another way: what it does is the same, if nothing sees how."""
     held, at = rng.choice(list(_places(lines)))
     line = held[at]
-    if isinstance(line, Repeated):
+    if isinstance(line, Repeated) and isinstance(line.count, int):
         held[at : at + 1] = [one for n in range(line.count) for one in _put(line.body, line.name, n)]
     elif isinstance(line, Waited):
         held.insert(at, deepcopy(line))
@@ -176,6 +179,11 @@ def _kept(lines: list[Line], rng: random.Random) -> None:
         line.body, line.other = [*line.body], [*line.other]
     elif isinstance(line, Launched) and line.steps is not None:
         reps, far, wide = line.steps
+        if rng.random() < 0.4:
+            turned = (reps, -far, -wide)
+            dst, src = line.dst.more(far * (reps - 1)), line.src.more(wide * (reps - 1))
+            held[at] = Launched(dst, src, line.length, turned, line.channel)
+            return
         ends = ((line.dst.more(far * n), line.src.more(wide * n)) for n in range(reps))
         held[at : at + 1] = [Launched(dst, src, line.length, None, line.channel) for dst, src in ends]
     elif isinstance(line, Launched):
@@ -216,7 +224,7 @@ def _changed(lines: list[Line], rng: random.Random) -> None:
     elif isinstance(line, Called):
         line.given.constant += 1
     elif isinstance(line, Repeated):
-        line.count += 1
+        line.count = line.count + 1 if isinstance(line.count, int) else rng.choice((*PARAMETERS, 3))
     elif isinstance(line, Branched):
         if rng.random() < 0.5:
             line.below += 1
@@ -271,8 +279,9 @@ def _written(lines: list[Line], rng: random.Random, deep: int, helpers: list[str
             yield f"{indent}compute({line.given.written(rng)});"
         elif isinstance(line, Repeated):
             inner = list(_written(line.body, rng, deep + 1, helpers))
-            if rng.random() < 0.5:
-                yield f"{indent}for (uint32_t {line.name} = 0; {line.name} < {line.count}; ++{line.name}) {{"
+            if rng.random() < 0.5 or isinstance(line.count, str):
+                test = rng.choice((f"{line.name} < {line.count}", f"{line.name} + 1 <= {line.count}"))
+                yield f"{indent}for (uint32_t {line.name} = 0; {test}; ++{line.name}) {{"
                 yield from inner
                 yield f"{indent}}}"
             else:
@@ -304,7 +313,7 @@ def events_of(lines: Sequence[Line], values: Mapping[str, int]) -> Iterator[Even
         elif isinstance(line, Called):
             yield "call", line.given.at(values) % (1 << 32)
         elif isinstance(line, Repeated):
-            for n in range(line.count):
+            for n in range(line.count if isinstance(line.count, int) else values[line.count]):
                 yield from events_of(line.body, {**values, line.name: n})
         else:
             yield from events_of(line.body if values[line.name] < line.below else line.other, values)
@@ -312,10 +321,11 @@ def events_of(lines: Sequence[Line], values: Mapping[str, int]) -> Iterator[Even
 
 def seen_of(lines: Sequence[Line], values: Mapping[str, int], *, late: bool) -> list[object]:
     """What memory holds at each call, and in the end, by where it lay before; launches are done when they are
-    launched, or `late`: when somebody waits for them.
+    launched, or `late`: where something is done next behind a wait for them, for a wait by itself does nothing.
     """
     memory: dict[int, int] = {}
     pending: list[Event] = []
+    waited: set[object] = set()
     out: list[object] = []
 
     def done(launch: Event) -> None:
@@ -324,16 +334,19 @@ def seen_of(lines: Sequence[Line], values: Mapping[str, int], *, late: bool) -> 
             taken = [memory.get(src + n, src + n) for n in range(length)]  # type: ignore[call-overload]
             memory.update({dst + n: one for n, one in enumerate(taken)})
 
-    for event in events_of(lines, values):
+    for event in (*events_of(lines, values), ("end",)):
+        if event[0] == "wait":
+            waited.add(event[1])
+            continue
+        for one in [p for p in pending if p[3] in waited]:
+            done(one)
+            pending.remove(one)
+        waited.clear()
         if event[0] == "launch" and not late:
             done(event)
         elif event[0] == "launch":
             pending.append(event)
-        elif event[0] == "wait":
-            for one in [p for p in pending if p[3] == event[1]]:
-                done(one)
-                pending.remove(one)
-        else:
+        elif event[0] == "call":
             out.append((event[1], _changed_of(memory)))
     return [*out, _changed_of(memory)]
 

@@ -113,7 +113,8 @@ def test_what_is_not_followed_or_not_proved_leaves_the_answer_open(body: str, sa
     [
         ("x: &T, y: &T", "T", "their arguments differ: 3 against 2"),
         (GIVEN.replace("y: &T", "y: &HbmTensor<i8, m![1], m![B, F, L]>"), "T", "m![B, L, F]"),
-        (f"{GIVEN}, n: usize", "T", "`n` is neither a tensor nor a context"),
+        ("x: HbmTensorView<i8, m![1], m![B, L, F]>, y: &T, out: &mut T", "T", "`x` is neither a whole tensor"),
+        (f"{GIVEN}, n: usize", "T", "`n` is neither a whole tensor nor a context"),
         ("x: &T, (_, y): (&T, &T), out: &mut T", "T", "their arguments differ: 3 against 4"),
     ],
 )
@@ -122,6 +123,13 @@ def test_kernels_of_other_types_are_no_two_kernels_for_one_caller(
 ) -> None:
     found = compared(tmp_path, THROUGH, THROUGH, given=(GIVEN, given), result=("T", result))
     assert (found.status, said in found.why) == ("unknown", True), found.why
+
+
+def test_kernels_of_other_devices_are_no_two_for_one_caller(tmp_path: Path) -> None:
+    kernels = [KERNEL.format(name=name, body=THROUGH, given=GIVEN, result="T") for name in "kj"]
+    (tmp_path / "k.rs").write_text("\n".join([HEAD, kernels[0], kernels[1].replace("chip = 1", "chip = 1, pe = 4")]))
+    found = same_rust([f"{tmp_path / 'k.rs'}::{name}" for name in "kj"], rlimit=2_000_000)
+    assert (found.status, "their devices differ" in found.why) == ("unknown", True), found.why
 
 
 def test_arguments_are_matched_by_their_place_and_not_by_their_names(tmp_path: Path) -> None:

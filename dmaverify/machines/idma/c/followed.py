@@ -9,7 +9,8 @@ by it (a parameter by its place, what a function of the runtime gives by how oft
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.machines.idma.c.accesses import apart
@@ -18,15 +19,17 @@ from dmaverify.machines.idma.c.arguments import Arguments, Stopped
 from dmaverify.machines.idma.c.code import Part, declared
 from dmaverify.machines.idma.c.driver import FunctionOfFile, entry_of
 from dmaverify.machines.idma.c.loops import LoopRunner
-from dmaverify.machines.idma.c.names import OF_A_CORE, OTHER_ROLE, ROLE
+from dmaverify.machines.idma.c.names import OF_A_CORE, OTHER_ROLE, ROLE, UNREAD
 from dmaverify.machines.idma.c.numbers import CType, Value
 from dmaverify.machines.idma.text import Image, ToldDescriptor
+from dmaverify.prove.sizes.rounds import LoopCut, LoopRounds
 from dmaverify.values import dataclass, field
 
 _PARAMETER, _RESULT = -1000, -500
 """Where symbols are met that two functions share: parameters, by their place, and results, by how often."""
 _QUERIES = frozenset((*OF_A_CORE, ROLE, OTHER_ROLE))
 """They do nothing, and give the same each time that a core asks."""
+ROUND = "a round"
 _ONE_LAUNCH = ("snrt_dma_wait", "snrt_dma_wait_channel")
 
 
@@ -56,7 +59,20 @@ class DriverRun:
     open: str = ""
     span: Span | None = field(default=None, compare=False)
     conditions: tuple[str, ...] = ()
+    loops: tuple[LoopRounds, ...] = ()  # parts of loops of which two rounds stand for all
     stopped: bool = False
+
+
+class _ByOrder(dict[tuple[int, int], LoopCut]):
+    """How loops are looked at, by the order in which they are met: that of the one function is that of the other."""
+
+    def __init__(self, cuts: Mapping[tuple[int, int], LoopCut]) -> None:
+        super().__init__(cuts)
+        self.met: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def get(self, key: tuple[int, int], default: object = None) -> LoopCut:
+        own = self.met.setdefault(key, (-1, len(self.met)))
+        return super().get(own, LoopCut(own))
 
 
 @dataclass
@@ -65,13 +81,25 @@ class SharedArguments(Arguments):
 
     lost: Callable[[str], None] = field(default=lambda name: None)
 
+    def _alike(self, name: str, type_: CType, at: int) -> bool:
+        """Whether a symbol that both mean is of one type in both."""
+        kind = type_.bits, type_.signed, type_.pointer
+        return self.symbols.kinds.setdefault((name, at), kind) == kind
+
     def fresh(self, name: str, type_: CType, at: int) -> Value:
-        if at > _RESULT:
+        if at > _RESULT or not self._alike(name, type_, at):
             self.lost(name)
         return super().fresh(name, type_, at)
 
     def same(self, name: str, type_: CType, key: str = "", least: int | None = None, *, each: bool = False) -> Value:
-        if name.removesuffix("()") not in _QUERIES:
+        if "->" in name and key:  # memory behind a pointer: what is read there, whatever the pointer is called
+            taken = {other for own, other in self.symbols.behind.items() if own != key}
+            while name in taken:
+                name += "'"
+            name = self.symbols.behind.setdefault(key, name)
+        elif name.removesuffix("()") not in _QUERIES:
+            self.lost(name)
+        if not self._alike(name, type_, 0):
             self.lost(name)
         return super().same(name, type_, key, least, each=each)
 
@@ -102,14 +130,18 @@ class FollowedDriver(LoopRunner):
 
     def _act(self, launch: int | None, part: Part | None, called: str = "", given: Sequence[object] = ()) -> None:
         at = len(self.told) if launch is None else launch
-        waits = [before for before in self.waits if before <= at]
-        partly = [(before, channel) for before, channel in self.partly if before <= at]
-        complete = {n for n in range(at) if any(n < before for before in waits)}
-        complete |= {n for n in range(at) if any(n < b and self.told[n].channel == c for b, c in partly)}
+        everything = max((before for before in self.waits if before <= at), default=0)
+        behind_of: dict[int | None, int] = {}  # of each channel that is waited for, the launches before its last wait
+        for before, channel in self.partly:
+            if before <= at:
+                behind_of[channel] = max(before, behind_of.get(channel, 0))
+        until = dict(behind_of)
         for before, last in self.until:
             if before <= at:
-                complete |= {n for n in range(last + 1) if self.told[n].channel == self.told[last].channel}
-        behind = frozenset([None] if waits else [channel for _, channel in partly])
+                channel = self.told[last].channel
+                until[channel] = max(last + 1, until.get(channel, 0))
+        complete = {n for n in range(at) if n < everything or n < until.get(self.told[n].channel, 0)}
+        behind = frozenset([None] if any(before <= at for before in self.waits) else behind_of)
         span = None if part is None else part.span
         self.acts.append(DriverAct(launch, called, tuple(given), frozenset(complete), behind, span))
 
@@ -121,7 +153,7 @@ class FollowedDriver(LoopRunner):
         return found
 
     def called(self, call: Part, name: str, arguments: list[Part]) -> Value:
-        if name in self.calls_read or name in self.file.functions or name in _QUERIES:
+        if name in self.calls_read or name in self.file.functions or name in _QUERIES or name.startswith(UNREAD):
             return super().called(call, name, arguments)
         self.calling.append((name, []))
         found = super().called(call, name, arguments)
@@ -182,6 +214,9 @@ class FollowedDriver(LoopRunner):
         every = [one.id for one in above.named_children if one.type == "parameter_declaration"] if above else []
         if part is None or part.node.id not in every:
             return super().given(part, name, type_, why)
+        declarator = part.field("declarator")
+        if declarator is None or declared(declarator)[0] != name:
+            self.leave_open(part, f"`{name}` is a part of a structure that is passed")
         at = every.index(part.node.id)
         shown = self.named_there[at] if at < len(self.named_there) else name
         return self.arguments.fresh(shown, type_, _PARAMETER - at)
@@ -203,16 +238,30 @@ class FollowedDriver(LoopRunner):
         super().placed(field, value)
 
     def _field_expression(self, part: Part) -> Value:
+        self.brought = 0
         found = super()._field_expression(part)
-        if not self.designates(part):
+        if not self.designates(part) and (found.number is None or self.epoch or self.brought):
             self.leave_open(part, f"`{part}` is read from memory")
         return found
 
-    def assign(self, name: str, value: Value) -> None:
+    def _loads(self, at: int, size: int) -> int:
+        self.brought = super()._loads(at, size)
+        return self.brought
+
+    def _one_round(self, whole: Part, body: Part, number: Any, first: Mapping[str, tuple[Value, Any]]) -> None:
+        stands = self.arguments is not None and self.arguments.rounds  # for others
+        if stands:
+            self._act(None, None, ROUND, ["begins"])
+        super()._one_round(whole, body, number, first)
+        if stands:
+            self._act(None, None, ROUND, ["ends"])
+
+    def _stored(self, part: Part, left: Part | None, value: Value, *, in_place: bool) -> Value:
+        name = str(left) if left is not None and left.type == "identifier" else ""
         scope = next((one for one in reversed(self.scopes) if name in one), None)
-        if self.stack and (scope is None or scope is self.scopes[0] or f"moving {name}" in scope):
-            self.leave_open(None, f"`{name}` is set, which lives on when the function ends")
-        super().assign(name, value)
+        if name and (scope is None or scope is self.scopes[0] or f"moving {name}" in scope):
+            self.leave_open(part, f"`{name}` is set, which lives on when the function ends")
+        return super()._stored(part, left, value, in_place=in_place)
 
     def store(self, place: ObjectPlace, value: Value, part: Part) -> Value:
         of_file = any(isinstance(one, WholeObject) and one.place is not None and one.place.whole is place.whole
@@ -277,7 +326,10 @@ def followed(function: FunctionOfFile, arguments: Arguments, names: Sequence[str
     launcher = function.launcher(FollowedDriver)
     assert isinstance(launcher, FollowedDriver)
     launcher.named_there, body, stopped = names, launcher.file.functions[function.name], False
-    own = SharedArguments(arguments.symbols, arguments.values, arguments.trace, generic=False, lost=launcher.lost)
+    own = SharedArguments(
+        arguments.symbols, arguments.values, arguments.trace, generic=arguments.generic, loops=arguments.loops,
+        cuts=_ByOrder(arguments.cuts), lost=launcher.lost,
+    )  # fmt: skip
     launcher.arguments = own
     launcher.entry, launcher.conditions = function.name, {}
     launcher.fresh()
@@ -298,7 +350,8 @@ def followed(function: FunctionOfFile, arguments: Arguments, names: Sequence[str
     names = sorted(launcher.file.undefined - launcher.file.macros.keys())
     undefined = (f"{name} is {'0' if name.startswith('`') else 'not defined'}" for name in names)
     supposed = (*launcher.conditions, *undefined)
-    return DriverRun(function.name, found.image, tuple(launcher.acts), why, span, supposed, stopped)
+    acts, loops = tuple(launcher.acts), tuple(own.loops)
+    return DriverRun(function.name, found.image, acts, why, span, supposed, loops, stopped)
 
 
 def parameters_of(function: FunctionOfFile) -> list[tuple[str, str, CType | None]]:
@@ -309,8 +362,11 @@ def parameters_of(function: FunctionOfFile) -> list[tuple[str, str, CType | None
     given = shape.field("parameters") if shape is not None else None
     for one in given.parts() if given is not None else ():
         declarator = one.field("declarator")
-        if one.type == "parameter_declaration" and declarator is not None:
-            name, kind, stars, _ = declared(declarator)
-            pointers = stars + (kind == "array_declarator")
-            out.append((name, f"{one.field('type')}{'*' * pointers}", launcher.type_of(one.field("type"), pointers)))
+        name, kind, stars, _ = declared(declarator) if declarator is not None else ("", "", 0, None)
+        pointers = stars + (kind == "array_declarator")
+        said = f"{one.field('type') or one}{'*' * pointers}"
+        if one.type == "parameter_declaration" and (name or said != "void"):
+            out.append((name, said, launcher.type_of(one.field("type"), pointers)))
+        elif one.type != "parameter_declaration":
+            out.append(("", f"{one}", None))
     return out

@@ -5,35 +5,34 @@ Does not know: C, what a memory holds (`left` says it of plain launches), comman
 Law: `proved` is said where runs that stand for all values of the arguments launch the same on the same channels while
 the same is complete, with the same calls between them; or where nothing is in flight at any call and at the end, and
 the launches between two calls leave the same. With symbols, that is shown of launches that lie apart as ranges, by the
-rows that they copy. `refuted` is said of plain numbers at which both leave something else, and nothing but launches
-could see it. What one of them leaves open is open.
+rows that they copy; of loops of any count, where as many rounds of both are the same, round by round. Where values are
+left that no run stands for, it is said of the others, as a condition, if no run was another: it says how far the proof
+goes, never where two that differ happen to agree. `refuted` is said of plain numbers at which both leave something
+else, and nothing but launches could see it. What one of them leaves open is open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import combinations
-from math import prod
-from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.language.numbers import Poly
-from dmaverify.machines.idma.c.arguments import Arguments
+from dmaverify.machines.idma.c.arguments import Arguments, Symbols
 from dmaverify.machines.idma.c.driver import FunctionOfFile
-from dmaverify.machines.idma.c.followed import DriverAct, DriverRun, followed
-from dmaverify.machines.idma.c.symbolic import ArgumentSearch, MayMeet, SymbolicRun
+from dmaverify.machines.idma.c.followed import ROUND, DriverAct, DriverRun, followed
+from dmaverify.machines.idma.c.launch_rows import nest_of, phases_of, rows_of
+from dmaverify.machines.idma.c.symbolic import ArgumentSearch, SymbolicRun
 from dmaverify.machines.idma.engine import NO_ADDRESS
-from dmaverify.machines.idma.nd import extent, placed
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import ToldDescriptor
 from dmaverify.prove.sameness import Sameness
-from dmaverify.prove.sizes.shadow import poly_of
-from dmaverify.prove.sizes.trace import Stuck, Trace
+from dmaverify.prove.sizes.rounds import for_every_round
+from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.values import dataclass, field, replace
 
 ACT_BY_ACT = "each launch against its own, with the same complete before it"
 BY_ROWS = "the rows of bytes that launches copy, which lie apart"
-MOST_ROWS = 1 << 12
+MOST_PAST = 6  # runs behind those that are proved
+MOST_SHOWN = 32  # launches of runs at some values, to show a difference
 ALONE = "nothing else touches the memory of a launch while it runs"
 Left = Callable[[Sequence[DriverRun], Sequence[Sequence[int]]], Sameness]
 """What both leave in memory that make these launches of theirs, by their numbers, one after the other."""
@@ -71,7 +70,7 @@ def _alike(one: object, other: object) -> bool:
 def _same_launch(one: DriverRun, other: DriverRun, number: int, width: int) -> bool:
     told = one.image.told[number], other.image.told[number]
     plain = [(t.channel, t.errors, dict(t.options), _as_asked(t)) for t in told]
-    return plain[0] == plain[1] and _alike(_nest(told[0], width), _nest(told[1], width))
+    return plain[0] == plain[1] and _alike(nest_of(told[0], width), nest_of(told[1], width))
 
 
 def _as_asked(told: ToldDescriptor) -> object:
@@ -79,11 +78,10 @@ def _as_asked(told: ToldDescriptor) -> object:
     return replace(told.descriptor.request, src=0, dst=0, length=0)
 
 
-def _nest(told: ToldDescriptor, width: int) -> tuple[Any, ...]:
-    """Where a launch begins, its length, and the loops that run again."""
-    d = told.descriptor
-    dims = tuple((x.reps, x.src_stride, x.dst_stride) for x in placed(d, width) if x.reps != 1)
-    return d.request.src, d.request.dst, 0 if d.empty else d.request.length, dims
+def _same_rounds(one: DriverRun, other: DriverRun) -> bool:
+    """Whether the rounds that stand for others are as many of as many, in loops that are looked at alike."""
+    each = [[(r.count, r.begin, r.cut.turns, r.cut.points, r.cut.writes) for r in run.loops] for run in (one, other)]
+    return each[0] == each[1]
 
 
 # ---------------------------------------------------------------- between acts
@@ -125,7 +123,7 @@ def conditions_of(one: DriverRun, other: DriverRun, *, act_by_act: bool) -> tupl
     """What is taken to be so of all that is not read."""
     out = dict.fromkeys((*one.conditions, *other.conditions))
     for act in one.acts:
-        if act.launch is None and act.called != "return":
+        if act.launch is None and act.called not in ("return", ROUND):
             out[f"{act.called} is the same in both files"] = None
     if not act_by_act or any(a.before != b.before for a, b in zip(one.acts, other.acts, strict=True)):
         out |= dict.fromkeys(f"no launch is in flight when {name}() begins" for name in {one.name, other.name})
@@ -172,9 +170,15 @@ class PairSearch(ArgumentSearch):
     given: dict[str, None] = field(default_factory=dict)  # what both rest on
     by: dict[str, None] = field(default_factory=dict)
     most: int = 0  # launches of a run
+    shown: int = 0  # launches of runs at some values
+    said: str = ""  # why loops of any count are not the same
+    apart: str = ""  # why some runs do not do the same act by act
 
     def _run(self, values: Mapping[str, int], *, generic: bool) -> SymbolicRun | None:
-        return self._tried(values, generic=False)
+        done = super()._run(values, generic=generic)
+        if done is None and not self.said:
+            self.said = self._tried(values, generic=True).why
+        return done
 
     def _launched(self, arguments: Arguments, trace: Trace) -> SymbolicRun:
         one, other = self._both(arguments)
@@ -186,19 +190,34 @@ class PairSearch(ArgumentSearch):
         setups = [[self.setup_for(told) for told in run.image.told] for run in (one, other)]
         width = max((setup.backend.address_width for own in setups for setup in own), default=64)
         why = acts_apart(one, other, width)
-        if why:
+        self.apart = self.apart or why
+        if one.loops or other.loops:
+            if why or not _same_rounds(one, other):
+                raise Stuck(why or "loops of another number of rounds")
+            for_every_round(trace, one.loops)
+        elif why:
             self._by_rows((one, other), setups, trace, why)
         supposed = conditions_of(one, other, act_by_act=not why)
         self.given |= dict.fromkeys(supposed)
         self.by |= {BY_ROWS if why else ACT_BY_ACT: None}
         self.most = max(self.most, len(one.image.told))
-        return SymbolicRun("proved", arguments.values, trace.region(), len(one.image.told))
+        return SymbolicRun("proved", arguments.values, trace.region(), len(one.image.told), looped=len(one.loops))
 
     def _both(self, arguments: Arguments) -> tuple[DriverRun, DriverRun]:
         assert self.other is not None
-        beside = Arguments(arguments.symbols, arguments.values, arguments.trace, generic=False)
         one = followed(self.function, arguments, self.named_there)
-        other = followed(self.other, beside, self.named_there)
+        beside = Arguments(
+            arguments.symbols, arguments.values, arguments.trace, generic=arguments.generic, cuts=arguments.cuts
+        )
+        try:
+            other = followed(self.other, beside, self.named_there)
+        except Restart as again:
+            for loop in beside.loops:
+                if again.name in (loop.number, loop.later):
+                    loop.by_turns(again.by, "what is decided differs from round to round")
+            raise
+        finally:
+            self.looped = [*arguments.loops, *beside.loops]
         arguments.stated |= beside.stated
         return one, other
 
@@ -215,12 +234,12 @@ class PairSearch(ArgumentSearch):
                     raise Stuck("a side without addresses")
                 self._keeps_rules(trace, told, setup, run.image.facts)
         for both in zip(*([own for _, own in parts_of(run)] for run in runs), strict=True):
-            phases = [_phases(run, own, made) for run, own, made in zip(runs, both, setups, strict=True)]
+            phases = [phases_of(run, own, made) for run, own, made in zip(runs, both, setups, strict=True)]
             if len(phases[0]) != len(phases[1]):
                 raise Stuck(why)
             for first, second in zip(*phases, strict=True):
                 rows = [
-                    _rows([run.image.told[n] for n in numbers], made)
+                    rows_of([run.image.told[n] for n in numbers], made)
                     for run, numbers, made in zip(runs, (first, second), setups, strict=True)
                 ]
                 if rows[0] != rows[1]:
@@ -233,12 +252,13 @@ class PairSearch(ArgumentSearch):
 
     def answer(self) -> Sameness:
         """What all runs come to; plain numbers at which they differ are run again."""
-        plain = self.at({})
-        if not self.function.symbols.known:
+        symbols = Symbols(self.function.symbols.ranges)
+        plain = self.at({}, symbols)
+        if not symbols.known:
             return plain
         self.search()
         for run in self.runs:
-            if run.status in ("proved", "stopped"):
+            if run.status in ("proved", "stopped") or self.shown > MOST_SHOWN:
                 continue
             found = self.at(run.values)
             symbols = self.function.symbols
@@ -247,89 +267,49 @@ class PairSearch(ArgumentSearch):
                          for name, v in run.values.items()}  # fmt: skip
                 return replace(found, witness={**({"arguments": shown} if shown else {}), **(found.witness or {})})
         why = next((run.why for run in self.runs if run.status not in ("proved", "stopped")), "")
+        why = self.said if why and self.said else why
+        clauses: list[str] = []
         if why or not self.complete:
-            return Sameness("unknown", why or "the values of their arguments are too many ways to be looked at")
+            self._past_proofs()
+            clauses = [] if self.apart else self.conditions(self.proved())
+            if not clauses:
+                return Sameness("unknown", why or "the values of their arguments are too many ways to be looked at")
         if not any(run.status == "proved" for run in self.runs):
             return Sameness("unknown", "no value of their arguments is one that both admit")
         stated = (text.partition(" (line ")[0] for text in self.stated)
-        said = "for all values of their arguments"
+        said = "for all values of their arguments" if not clauses else "for these values of their arguments"
+        self.given |= {f"{self.function.name}(): {'; or '.join(clauses)}": None} if clauses else {}
         return Sameness("proved", said, None, "; ".join(self.by), "functions",
                         conditions=tuple(dict.fromkeys((*self.given, *stated))), copies=self.most)  # fmt: skip
 
-    def at(self, values: Mapping[str, int]) -> Sameness:
+    def _past_proofs(self) -> None:
+        """Runs at few values next to those that are proved: whether two that agree there differ behind."""
+        known, tried = self.function.symbols.known, set[tuple[int, ...]]()
+        stood = [run.region for run in self.runs if run.status in ("proved", "stopped") and run.region is not None]
+        for run in self.proved():
+            facts = () if run.region is None else run.region.facts
+            for name in sorted({n for fact in facts for n in fact.poly.symbols & known.keys()}):
+                near = ({**run.values, name: max(known[name].least, value)} for value in range(MOST_SHOWN))
+                values = next((v for v in near if not any(one.holds(v) for one in stood)), None)
+                if values is None or self.apart or len(tried) == MOST_PAST or tuple(values.values()) in tried:
+                    continue
+                tried.add(tuple(values.values()))
+                self._tried(values, generic=False)
+
+    def at(self, values: Mapping[str, int], symbols: Symbols | None = None) -> Sameness:
         """Both at plain numbers."""
         assert self.left is not None
         try:
-            one, other = self._both(Arguments(self.function.symbols, dict(values), generic=False))
+            one, other = self._both(Arguments(symbols or self.function.symbols, dict(values), generic=False))
         except (Stuck, InputError) as error:
             return Sameness("unknown", str(error))
         if one.stopped or other.stopped:
             return Sameness("unknown", "an assertion does not hold")
+        if symbols is not None and symbols.known:
+            return Sameness("unknown", "some values of many")
         told = [*one.image.told, *other.image.told]
         width = max((self.setup_for(each).backend.address_width for each in told), default=64)
+        self.shown += len(told)
+        if symbols is None and len(told) > MOST_SHOWN and acts_apart(one, other, width):
+            return Sameness("unknown", "more launches than are run to show a difference")
         return compared_runs(one, other, width, self.left)
-
-
-def _phases(run: DriverRun, numbers: Sequence[int], setups: Sequence[Setup]) -> list[list[int]]:
-    """Launches that lie apart, however they are ordered: all of them, else those between two waits for all. Raises
-    MayMeet.
-    """
-    try:
-        _lie_apart(run, numbers, setups)
-        return [list(numbers)]
-    except MayMeet:
-        pass
-    out: list[list[int]] = []
-    complete = {act.launch: act.complete for act in run.acts}
-    for number in numbers:
-        if not out or all(n in complete[number] for n in numbers if n < number):
-            out.append([])
-        out[-1].append(number)
-    for phase in out:
-        _lie_apart(run, phase, setups)
-    return out
-
-
-def _lie_apart(run: DriverRun, numbers: Sequence[int], setups: Sequence[Setup]) -> None:
-    sides = {}
-    for n in numbers:
-        d, width = run.image.told[n].descriptor, setups[n].backend.address_width
-        sides[n] = extent(d, "read", width), extent(d, "write", width)
-        _apart(sides[n], sides[n])
-    for one, other in combinations(numbers, 2):
-        _apart(sides[one], sides[other], writes=True)
-
-
-def _apart(one: Any, other: Any, *, writes: bool = False) -> None:
-    pairs = [(one[0], other[1]), (one[1], other[0]), *([(one[1], other[1])] if writes else [])]
-    for first, second in pairs:
-        if not (first.end <= second.low or second.end <= first.low):
-            raise MayMeet("two launches may share memory")
-
-
-def _rows(told: Sequence[ToldDescriptor], setups: Sequence[Setup]) -> dict[tuple[Any, ...], int]:
-    """What launches copy: rows by where they begin, those that follow each other on both sides as one, how often."""
-    rows: list[tuple[Poly, Poly, Poly]] = []
-    nests: dict[tuple[Any, ...], int] = {}
-    for one in told:
-        width = max(setup.backend.address_width for setup in setups)
-        src, dst, length, dims = _nest(one, width)
-        counts = [reps for reps, _, _ in dims]
-        if any(not isinstance(reps, int) for reps in counts) or prod(counts) + len(rows) > MOST_ROWS:
-            polys = tuple(tuple(map(poly_of, dim)) for dim in dims)
-            key = (poly_of(src), poly_of(dst), poly_of(length), polys)
-            nests[key] = nests.get(key, 0) + 1
-            continue
-        starts = [(poly_of(src), poly_of(dst))]
-        for reps, far, wide in reversed(dims):
-            steps = poly_of(far), poly_of(wide)
-            starts = [(a + steps[0].scaled(i), b + steps[1].scaled(i)) for a, b in starts for i in range(reps)]
-        rows += [(a, b, poly_of(length)) for a, b in starts]
-    begins = {(a, b): n for a, b, n in rows}
-    if len(begins) < len(rows):
-        raise MayMeet("two rows begin at one place")
-    ends = {(a + n, b + n): (a, b) for (a, b), n in begins.items()}
-    for at in [at for at in begins if at not in ends or ends[at] == at]:
-        while (behind := (at[0] + begins[at], at[1] + begins[at])) in begins and behind != at:
-            begins[at] = begins[at] + begins.pop(behind)
-    return {(*at, n): 1 for at, n in begins.items()} | nests

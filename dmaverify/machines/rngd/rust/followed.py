@@ -23,7 +23,7 @@ from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.library import Library
 from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.moves import SIMPLE, TRANSFERS, VIEWS, Site
-from dmaverify.machines.rngd.rust.sites import open_device
+from dmaverify.machines.rngd.rust.sites import is_kernel, open_device
 from dmaverify.machines.rngd.rust.values import (
     Numbers,
     Opaque,
@@ -77,6 +77,11 @@ class FollowedKernel:
     open: str = ""
     span: Span | None = None
 
+    @property
+    def device(self) -> list[str]:
+        """What its attributes say of the device that it runs on."""
+        return ["".join(text.split()) for text in self.item.attributes if "device" in text]
+
 
 class KernelFollower(Bodies):
     """Reads one function for all that it does."""
@@ -103,10 +108,10 @@ class KernelFollower(Bodies):
         made = super().allocated(value, name, code, node, fresh)
         if not self.stack:  # a parameter of the function, or a part of one, in their order
             declared = node.child_by_field_name("type")
-            if isinstance(made, RustTensor):
+            if isinstance(made, RustTensor) and not made.view:
                 self.kernel.given.append((name, made))
             elif not isinstance(made, Tuple) and not (declared and _CONTEXT.search(code.text(declared))):
-                self.leave_open(code, node, f"`{name}` is neither a tensor nor a context")
+                self.leave_open(code, node, f"`{name}` is neither a whole tensor nor a context")
         return made
 
     def _given_by(self, item: Item, body: Node, frame: Frame, instance: str) -> Value:
@@ -235,7 +240,7 @@ def followed_kernel(path: str, name: str) -> FollowedKernel:
     for one in inner:
         inner += one.inline
     items = [item for one in inner for item in one.functions if item.kind == "fn" and item.code is code]
-    known = [item for item in items if any("device" in text for text in item.attributes)] or items
+    known = [item for item in items if is_kernel(item)] or items
     found = [item for item in items if item.name == name] if name else known
     if len(found) != 1:
         names = list(dict.fromkeys(item.name for item in known))
