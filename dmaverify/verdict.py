@@ -20,7 +20,7 @@ LEFT_OUT = "left out on request: "
 
 
 MOST_TOLD = 120
-"""Characters of a condition that stands in one line with the status; a longer one is counted there."""
+"""Characters of a condition that stands in one line with the status; a longer one, or one of several, is counted."""
 
 
 class Severity(Enum):
@@ -141,7 +141,7 @@ class Verdict:
     def bounds(self) -> str:
         """What stands behind the status: `of core/same-element only`, `if the start is in 0..=7`."""
         told = [one.partition(" (")[0] for one in self.conditions] if self.conditional else []
-        short = [one for one in told if len(one) <= MOST_TOLD]
+        short = [one for one in told if len(one) <= MOST_TOLD and "; or " not in one]
         if len(told) > 3 or len(short) < len(told):
             left = len(told) - len(short[:2])
             more = "more " if short else ""

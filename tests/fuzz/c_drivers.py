@@ -65,6 +65,15 @@ static void bump(job *j, int n) { if (j == NULL) return; j->many += n; if (n & 1
 static int total(const int16_t *t, int n) { int s = 0; for (int i = 0; i < n; i++) s += t[i]; return s; }
 static job mixed(job a, const job *b) { a.many = b->many; a.at = b->at; return a; }
 static void fill(int16_t t[], int n) { for (int i = 0; i < 4; i++) t[i] = n - i; }
+static void set(uint32_t *p, uint32_t n) { *p = n; }
+static uint32_t next(uint32_t *p) { return ++*p; }
+static void trade(uint32_t *a, uint32_t *b) { uint32_t c = *a; *a = *b; *b = c; }
+static void spread(uint32_t n) { set(&n, n + 3); GO(n, 4); if (flag()) set(&n, 9); }
+static uint32_t *same(uint32_t *p) { return p; }
+static void turn(int16_t **t, int n) { int16_t *x = t[0]; t[0] = t[1]; t[1] = x; if (n & 1) *t[0] = n; }
+static void place(void **t, uint32_t n) { void **q = t; if (n & 1) q++; *q = (void *)(uintptr_t)n; }
+static uint32_t placed(void *const *t, int n) { return (uint32_t)(uintptr_t)t[n & 1]; }
+static void hand(uint8_t *t[], uint8_t *p) { t[1] = p; *(t + 0) = t[1] + 3; }
 static const job jobs[] = {{1, 2, 3}, [2] = {.to = 300, .many = 77, .at = {.y = -1}}, {.w = {1, 2, 300}, .on = 5}};
 static const int16_t steps[4] = {5, [2] = -7};
 static job changed[2] = {{1, 2, 3}};
@@ -100,12 +109,14 @@ class Known(list[str]):
 class Drawn:
     """The text of one driver."""
 
-    def __init__(self, rng: random.Random, wholes: float = 0.4) -> None:
-        self.wholes = wholes
+    def __init__(self, rng: random.Random, wholes: float = 0.4, pointers: float = 0.0) -> None:
+        self.wholes, self.pointers = wholes, pointers
         self.rng, self.names, self.functions = rng, 0, list[str]()
         functions = "".join(self.function(n) for n in range(rng.randrange(3)))
         body = self.block(Known(), 0, 9)
-        self.text = f"{HEAD}{functions}int main(void) {{\nstep(3, 255);\n{body}out: ; GO(1, 1);\nreturn 0; }}\n"
+        self.text = (
+            f"{HEAD}{functions}int main(void) {{\nstep(3, 255);\nspread(2);\n{body}out: ; GO(1, 1);\nreturn 0; }}\n"
+        )
 
     def name(self) -> str:
         self.names += 1
@@ -271,6 +282,63 @@ class Drawn:
             ]  # fmt: skip
         return rng.choice(out)
 
+    def pointed(self, known: Known) -> str:
+        """An array of pointers or of addresses, or what is done with one."""
+        rng, number, name = self.rng, self.number(known), self.name()
+        rows = [name for kind, name in known.wholes if kind == "row"]
+        held = [(kind, name) for kind, name in known.wholes if kind in ("places", "rows", "spot")]
+        if not held or rng.random() < 0.2:
+            if rng.random() < 0.5:
+                known.wholes.append(("spot", name))
+                known.append(name)
+                return f"uint32_t {name} = {number};"
+            if rng.random() < 0.6:
+                known.wholes += [("rows", name), ("row", f"{name}of")]
+                two = f"{{{rng.choice([*rows, f'{name}of'])}, {name}of + {rng.randrange(4)}}}"
+                return f"int16_t {name}of[4] = {{5, {number}, 6}}; int16_t *{name}[2] = {two};"
+            known.wholes.append(("places", name))
+            return f"void *{name}[2] = {{(void *)(uintptr_t)({number}), (void *)(uintptr_t)({self.number(known)})}};"
+        kind, to = rng.choice(held)
+        out = [
+            f"place({to}, {number});", f"GO(placed({to}, {number}), 3);", f"GO((uintptr_t){to}[1], 2);",
+            f"{to}[({number}) & 1] = {to}[0];", f"GO((uintptr_t){to}[0], (uintptr_t){to}[1]);",
+            f"{{ void **q = &{to}[1]; q[-1] = *q; GO((uintptr_t)*--q, 4); }}",
+            f"for (int i = 0; i < 3; i++) {{ GO((uintptr_t){to}[i & 1], 5); place({to}, i + {number}); }}",
+        ]  # fmt: skip
+        if kind == "rows":
+            out = [
+                f"turn({to}, {number});", f"GO(*{to}[0], {to}[1][0]);", f"*{to}[1] = {number};", f"{to}[0] = {to}[1];",
+                f"{{ int16_t **q = {to} + 1; **q = 5; q[-1] = *q; GO(*{to}[0], 6); }}", f"fill({to}[0], 3);",
+                f"{{ int16_t *q = {to}[0]; *q ^= {number}; GO(*{to}[0], *q); }}", f"GO({to}[0] == {to}[1], 3);",
+                f"{{ int16_t *const *q = {to}; (*q)[0] = 6; GO(**q, 7); }}", f"GO({to}[1] - {to}[0], 5);",
+            ]  # fmt: skip
+        if kind == "spot":
+            other = rng.choice([name for kind, name in held if kind == "spot"])
+            out = [
+                f"set(&{to}, {number});", f"GO(next(&{to}), {other});", f"trade(&{to}, &{other});", f"spread({to});",
+                f"{{ uint32_t *q = &{to}; *q += {number}; GO(*q, {to}); }}", f"*same(&{to}) = {number};",
+                f"for (int i = 0; i < 3; i++) {{ set(&{to}, {other} + i); GO({to}, i); }}", f"{to} = {number};",
+                f"{{ uint32_t *q = &{to}, *r = q; (*r)++; q = &{other}; *q ^= 5; GO({to}, {other}); }}",
+                f"GO({to}++, {other});", f"{{ uint32_t *q = &{to}; q[0] = {number}; GO((*q)--, {to}); }}",
+            ]  # fmt: skip
+            if rng.random() < 0.4:
+                out = [
+                    f"if (flag()) set(&{to}, 3);", f"poke(&{to}, 4);", f"if (flag()) GO({to} + {other}, 5);",
+                    f"{{ keep(&{to}, sizeof({to})); {to} = 7; later(); }}", f"GO({to} + next(&{to}), 1);",
+                    f"{{ uint32_t *q = flag() ? &{to} : 0; if (q) *q = 7; }}", f"if (flag()) {to} = {number};",
+                    f"{{ uint32_t *q = &{to}, **r = &q; **r = {number}; *q ^= 3; }}", f"while (flag()) {to}--;",
+                    f"{{ uint8_t *q = (uint8_t *)&{to}; q[1] ^= 3; }}", f'asm volatile("" : "+r"({to}));',
+                    f"{{ uint32_t *q = &{to}; if (flag()) q = &{other}; *q = 8; }}", f"if (flag()) spread({to});",
+                    f"{{ uint32_t *q = (&{to}) + 1; q--; *q = 4; }}", f"{{ uintptr_t a = (uintptr_t)&{to}; (void)a; }}",
+                    f"{{ struct {{ uint32_t *p; }} s = {{&{to}}}; *s.p = 6; }}", f"{to} = {to} + ({other} = 3);",
+                ]  # fmt: skip
+        elif rng.random() < 0.15:
+            out = [
+                f"poke({to}, 1);", f"if (flag()) place({to}, 5);", f"hand((uint8_t **){to}, (uint8_t *)0x700);",
+                f"{{ void **q = (void **){to}; void ***r = &q; **r = 0; }}", f"{to}[flag() & 1] = 0;",
+            ]  # fmt: skip
+        return rng.choice(out)
+
     def scoped(self) -> str:
         """Names that mean something else in a block, and what the preprocessor chooses."""
         number = self.rng.randrange(1, 60)
@@ -293,7 +361,9 @@ class Drawn:
         rng, known, out = self.rng, Known(known), []
         for _ in range(rng.randrange(1, most + 1)):
             kind, free = rng.random(), [one for one in known if one not in fixed]
-            if rng.random() < self.wholes:
+            if rng.random() < self.pointers:
+                out.append(self.pointed(known))
+            elif rng.random() < self.wholes:
                 if rng.random() < 0.5:
                     text, constant = self.made(known, fixed)
                     fixed = (*fixed, *constant)
@@ -362,7 +432,7 @@ def main() -> int:
     seen: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as place:
         for number in range(count):
-            text = Drawn(random.Random(f"{seed}-{number}")).text
+            text = Drawn(random.Random(f"{seed}-{number}"), pointers=number % 2 / 4).text
             told = read(text)
             logged = ran(text, Path(place)) if told is not None else None
             kind = "not read" if told is None else "not defined" if logged is None else "same" if told == logged else ""

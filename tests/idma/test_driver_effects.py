@@ -58,8 +58,17 @@ def test_variables_are_set_wherever_c_sets_them(before: str, body: str, want: in
 @pytest.mark.parametrize(
     ("before", "body", "says"),
     [
-        ("", "int x = 64; int *p = &(x); *p = 0;", "changed elsewhere"),
-        ("#define REF(v) &v\n#define TWICE(v) REF(v)", "int x = 64; int *p = TWICE(x); *p = 0;", "changed elsewhere"),
+        ("int flag(void);", "int x = 64, y; int *p = &(x); if (flag()) p = &y; *p = 0;", "the condition"),
+        (
+            "int flag(void);\n#define REF(v) &v\n#define TWICE(v) REF(v)",
+            "int x = 64; int *p = TWICE(x); if (flag()) *p = 0;",
+            "the condition",
+        ),
+        ("void keep(int *);", "int x; keep(&x); x = 64;", "the address of `x`"),
+        ("void keep(int *);", "int x, *p = &x, **q = &p; keep(*q); x = 64;", "the address of `x`"),
+        ("", "int x = 64; short *p = (short *)&x; *p = 0;", "the address of `x`"),
+        ("", "static int x = 64; int *p = &x;", "changed elsewhere"),
+        ("", "volatile int x = 64; volatile int *p = &x;", "changed elsewhere"),
         ("#define REF(v) & v ## x", "int x = 64; int *p = REF(); *p = 0;", "elsewhere"),
         ("int flag(void);", "int x = 64; if (flag()) (x) = 0;", "the condition"),
         ("int flag(void);\n#define SET(v) ((v) = 0)", "int x = 64; if (flag()) SET(x);", "depends on"),

@@ -75,6 +75,28 @@ def test_values_of_other_files_refute_only_what_is_wrong_whatever_they_are(tmp_p
     assert given.status is Status.UNKNOWN
 
 
+MODE = "typedef struct {{ uint32_t at, mode, rows; }} args_t;\nvoid f(const args_t *args) {{ {} }}"
+
+
+@pytest.mark.parametrize(
+    ("body", "condition"),
+    [
+        ("uint32_t to = 0x10000; if (args->mode == 0) to = args->at; GO",
+         "f(): args->mode != 0; or args->at <= 2^21 - 64; or args->at >= 2^21 + 64"),
+        ("uint32_t to = 0x10000; if (args->rows == 0) to = args->at; if (args->rows > 5) to = 0x20000; GO",
+         "f(): args->rows != 0"),  # a number that is compared is no mode
+        ("uint32_t to = args->mode ? 0x200000 : 0x10000; GO", None),  # which way alone is right is nobody's condition
+    ],
+)  # fmt: skip
+def test_a_mode_stands_in_a_condition_beside_its_other_ways_alone(
+    tmp_path: Path, body: str, condition: str | None
+) -> None:
+    go = "{ snrt_dma_start_1d((void *)to, (void *)0x200000, 64); snrt_dma_wait_all(); }"
+    found = judged(tmp_path, MODE.format(body.replace("GO", go)), "__SIZEOF_POINTER__=4")
+    told = next((one for one in found.conditions if one.startswith("f(): ")), None)
+    assert (found.status is Status.PROVED, told) == (condition is not None, condition)
+
+
 def test_both_ways_of_a_condition_of_another_file_are_judged(tmp_path: Path) -> None:
     first = "snrt_dma_start_1d((void *)0x1000, (void *)0x2000, 64);"
     then = "snrt_dma_start_1d((void *)0x3000, (void *)0x1000, 64);"

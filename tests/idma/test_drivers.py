@@ -8,13 +8,22 @@ import pytest
 from dmaverify.cli import app as cli
 from dmaverify.errors import Source
 from dmaverify.language.numbers import Poly
-from dmaverify.machines.idma.c.conditions import told_clause, without_quotients
+from dmaverify.machines.idma.c import conditions
+from dmaverify.machines.idma.c.conditions import MOST_OPEN, Clauses, strongest, told_clause, without_quotients
 from dmaverify.machines.idma.c.driver import Driver, read_driver
 from dmaverify.machines.idma.c.names import CALLS
 from dmaverify.machines.idma.c.numbers import Value, binary, literal
 from dmaverify.machines.idma.c.pulp import PULP_CALLS
 from dmaverify.machines.idma.check import verdict_of_file
-from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, floor_name, with_floors
+from dmaverify.prove.sizes.facts import (
+    FloorQuotient,
+    SizeFact,
+    SizeRegion,
+    SizeSymbol,
+    Template,
+    floor_name,
+    with_floors,
+)
 from dmaverify.prove.smt import Answer
 from dmaverify.verdict import Status
 
@@ -296,6 +305,10 @@ def test_no_wait_speaks_of_a_descriptor_in_memory_with_arguments_either(tmp_path
         ("int id = START_DMA;", ["`START_DMA` launches nothing"]),
         ("if (x) START_DMA;", ["`START_DMA` launches nothing"]),
         ("if (x) { int id = START_DMA; id++; }", ["`START_DMA` launches nothing"]),
+        (
+            'if (x) asm volatile("add %[a], %[b]" : [a] "+r"(x) : [b] "r"(START_DMA));',
+            ["assembly launches nothing", "`START_DMA` launches nothing"],
+        ),
         ("memcpy(&x, &x, 4);", ["memcpy() launches nothing"]),
         ("memset(&x, 0, 4); free(0); snrt_cluster_hw_barrier(); printf(0);", []),
         ("x; (void)x; x = UINT32_MAX;", []),
@@ -775,6 +788,50 @@ def test_a_quotient_that_is_named_more_than_once_has_a_name() -> None:
     assert told_clause(SizeRegion(own, (of_q1,))).endswith(" where q2 = [q1] // m")
     both = (*twice, SizeFact("ge", M - Poly.symbol(inner)))
     assert told_clause(SizeRegion(both, floors)).endswith("m >= q3 where q2 = [q3 + m] // m, q3 = [n] // 4")
+
+
+@pytest.mark.parametrize(
+    ("poly", "least", "implied"),
+    [
+        (N - Poly.of(4), 0, True),
+        (N - Poly.of(6), 0, False),
+        (N - Poly.of(5) + M, 0, True),
+        (N - Poly.of(5) + M, -9, False),
+        (N - Poly.of(5) + N * Q, 0, True),  # a quotient of what is nowhere below 0
+        (N - Poly.of(5) - M, 0, False),
+        (M * M.scaled(3), 0, True),  # of nothing
+        (M * M * M, -9, False),
+    ],
+)
+def test_a_fact_that_another_implies_by_products_of_what_is_not_below_0_is_left_out(
+    poly: Poly, least: int, implied: bool
+) -> None:
+    symbols = (SizeSymbol("n", 0, 99), SizeSymbol("m", least, 99))
+    floors = (FloorQuotient("q", M, Poly.of(2)),)
+    given = SizeFact("ge", N - Poly.of(5))
+    found = strongest([given, SizeFact("ge", poly), given], floors, symbols)
+    assert (SizeFact("ge", poly) not in found) == implied
+    for n, m in product(range(12), range(least, 12)):
+        values = with_floors({"n": n, "m": m}, floors)
+        assert not all(one.holds(values) for one in found) or SizeFact("ge", poly).holds(values)
+
+
+def test_facts_stay_in_a_condition_where_the_solver_leaves_open_whether_they_may_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    symbols, asked = (SizeSymbol("n", 0, 999), SizeSymbol("m", 0, 999)), list[object]()
+
+    def starved(*question: object) -> Answer:
+        asked.append(question)
+        return Answer("unknown")
+
+    one = SizeRegion(tuple(SizeFact("ge", Poly.of(n) - N.scaled(n * n) - M) for n in range(1, 40)))
+    template = Template("driver", "f", "", 0, "idma", None, symbols, (), (), lambda values: None)
+    assert len(Clauses(template, [one]).of(one, {"n": 0, "m": 0}).facts) < len(one.facts)
+    monkeypatch.setattr(conditions, "outside_all", starved)
+    clauses = Clauses(template, [one])
+    assert clauses.of(one, {"n": 0, "m": 0}) == clauses.of(one, {"n": 0, "m": 0}) == one
+    assert len(asked) == MOST_OPEN
 
 
 @pytest.mark.parametrize(

@@ -227,6 +227,16 @@ def test_what_other_turns_write_is_not_there_in_each(loads: dict[str, int], name
     assert any(BEGINS in one for one in verdict.conditions) is named
 
 
+@pytest.mark.parametrize("primed", [True, False])
+def test_a_long_loop_that_loads_ahead_needs_the_first_tile_alone(primed: bool) -> None:
+    first = StartedStep(0 if primed else 1024, True, False)
+    turn = StartedStep(0, False, True, {"t": 1}), StartedStep(0, True, True, {"t": 1}, 1)
+    program = StartedProgram({"t": 300}, (first, *turn))
+    assert bool(program.unwritten()) is not primed
+    verdict = api.check(program.text(), "p")[0]
+    assert any(BEGINS in one for one in verdict.conditions) is not primed
+
+
 AHEAD = move("ahead", hbm(0, 'tile = "A", start = 0'), dm(0, view='tile = "A", start = 0'))
 NEXT = move("next", hbm(0, 'tile = "A", start = "t + 1"'), dm(0, view='tile = "A", start = "t + 1", partial = true'), 3)
 SENT = move("sent", dm(0, view='tile = "A", start = "t", partial = true'), hbm(1 << 20, f"{TILE}, partial = true"), 3)

@@ -121,7 +121,7 @@ def test_what_was_read_may_be_overwritten_by_a_later_tile() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "status"), [("4 * t", Status.PROVED), ("12 - 4 * t", Status.UNKNOWN), ("0", Status.UNKNOWN)]
+    ("start", "status"), [("4 * t", Status.PROVED), ("12 - 4 * t", Status.REFUTED), ("0", Status.UNKNOWN)]
 )
 def test_a_step_of_the_same_body_reads_between_two_writes_only_what_it_reads_in_that_iteration(
     start: str, status: Status
@@ -137,6 +137,36 @@ def test_a_step_of_the_same_body_reads_between_two_writes_only_what_it_reads_in_
     names = ", ".join(f'{{ transfer = "{name}" }}' for name in ("store", "read", "again"))
     steps = f'[program.p]\norder = "written"\nstep = [{names}]\n'
     assert api.check(HEAD + store(tile('"4 * t"')) + again + read + steps, "p")[-1].status is status
+
+
+def rows(name: str, length: int, start: str, loop: str = "loop = { t = 3 }") -> str:
+    """A read or a write of some rows of one tensor."""
+    view = tile(start, ", partial = true").replace("4", str(length), 1)
+    far = f'{{ tier = "hbm", element = "S, A, C", view = {view} }}'
+    near = f'{{ tier = "dm", base = {len(name) * 4096}, slice = "S", element = "A = {length}, C" }}'
+    source, dest = (far, near) if name == "read" else (near, far)
+    stream = f'stream = {{ time = "S, A = {length}", packet = "C" }}'
+    return f'[transfer.{name}]\ndtype = "i8"\n{loop}\nsource = {source}\ndest = {dest}\n{stream}\n'
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "alone", "last", "status"),
+    [
+        ('"4 * t"', '"4 * t + 2"', (2, "4"), True, Status.UNKNOWN),  # written at t = 0, read at t = 1
+        ('"4 * t"', '"4 * t + 2"', (2, "10"), True, Status.REFUTED),  # read at t = 2, then written
+        ('"8 - 4 * t"', '"4 * t"', (8, "0"), False, Status.REFUTED),  # at t = 0 nothing has read the rows 0..3
+        ('"4 * t"', '"4 * t"', (8, "0"), False, Status.PROVED),
+    ],
+)
+def test_what_a_loop_reads_in_another_iteration_stands_between_two_writes_where_it_does(
+    read: str, write: str, alone: tuple[int, str], last: bool, status: Status
+) -> None:
+    text = rows("read", 4, read) + rows("write", 4, write) + rows("written", *alone, loop="")
+    names = ("read", "write", "written") if last else ("written", "read", "write")
+    steps = ", ".join(f'{{ transfer = "{name}" }}' for name in names)
+    made = api.check(HEAD + text + f'[program.p]\norder = "written"\nstep = [{steps}]\n', "p")[-1]
+    assert made.status is status
+    assert {f.rule for f in made.errors} == ({"core/tiles-once"} if status is Status.REFUTED else set())
 
 
 def test_a_million_iterations_are_judged_at_once() -> None:

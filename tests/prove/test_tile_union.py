@@ -11,9 +11,10 @@ from dmaverify.program.turns import Affine
 from dmaverify.program.views import TileWindow, visible_positions
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, follow
 from dmaverify.prove.flow.tile_union import Boxes, grid, grid_of
-from dmaverify.prove.flow.tiles_twice import TwiceAt, between, by_itself, comes_back, counters_at
+from dmaverify.prove.flow.tiles_twice import TwiceAt, between, by_itself, comes_back, counters_with
 from dmaverify.prove.flow.touches import runs_of
-from dmaverify.prove.flow.unwritten import within
+from dmaverify.prove.flow.unwritten import RowAccess, met
+from dmaverify.prove.flow.ways import Ways
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.smt import Session
 from dmaverify.values import replace
@@ -119,7 +120,7 @@ def test_rows_together_have_what_is_read_exactly_where_one_of_them_has_each_addr
         else:
             rows = [replace(drawn_walk(draw, 120), base=draw.randrange(-40, 40)) for _ in range(draw.randrange(5))]
         wanted = listed(read) <= set().union(*map(listed, rows))
-        assert within(read, [row.straight for row in rows]) == wanted, (read, rows)
+        assert met(RowAccess(read), [RowAccess(row) for row in rows], Ways()) == wanted, (read, rows)
         held += wanted
     assert 100 < held < 300
 
@@ -205,5 +206,5 @@ def test_positions_that_tiles_have_twice_are_those_that_their_iterations_have() 
                 sides = (told.first, told.second)
                 assert all(point in cells(boxes, at) for boxes, at in zip(ends, sides, strict=True))
                 assert ends[0] is not ends[1] or told.first != told.second
-                assert point in cells(one, counters_at(digits, one, told.where) or ())
+                assert point in cells(one, counters_with(digits, one, told.where) or ())
     assert min(found.values()) > 20, found

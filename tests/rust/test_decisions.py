@@ -276,33 +276,3 @@ def test_where_unwrap_is_asked_of_it_a_function_that_gives_nothing_ends_the_kern
     lines: str, before: str, told: str
 ) -> None:
     assert judged(lines, f"{BOOL}, b: bool", before) == told
-
-
-STOPS = [
-    "panic!();",
-    "if c { panic!(); } else { todo!(); }",
-    "assert!(1 > 2);",
-    "std::process::exit(1);",
-    "if c { panic!(); } stop(c);",
-    "let a = 0usize; let b = 4 / a;",
-]
-
-
-@pytest.mark.parametrize("lines", STOPS)
-def test_a_kernel_of_which_every_run_stops_is_not_proved(lines: str) -> None:
-    before = "fn stop(c: bool) { if !c { unreachable!(); } }"
-    assert judged(f"{ALL} {lines}", BOOL, before) == judged(f"{lines} {ALL}", BOOL, before) == "unknown"
-    assert judged(f"if b {{ {lines} }} {ALL}", f"{BOOL}, b: bool", before) == "proved"
-    assert judged(f"if b {{ {ALL} return y; }} {lines}", f"{BOOL}, b: bool", before) == "proved"
-    assert judged(f"if 1 > 2 {{ {lines} }} {ALL}", BOOL, before) == "proved"
-
-
-def test_an_element_that_is_there_and_a_divisor_that_may_be_zero_stop_no_run_for_sure() -> None:
-    assert judged(f"let t = [1usize, 2]; let k = t[1]; {ALL}", BOOL) == "proved"
-    assert judged(f"let t = [1usize, 2]; let k = t[2]; {ALL}", BOOL) == "unknown"
-    assert judged(f"let t = [1usize, 2]; if c {{ let k = t[2]; }} {ALL}", BOOL) == "proved"
-    assert judged(f"let b = 4 / n; {ALL}", SIZE) == "proved"
-
-
-def test_a_macro_of_the_crate_stops_nothing_by_its_name() -> None:
-    assert judged("todo!();", BOOL, "macro_rules! todo { () => {} }") == "refuted"

@@ -184,6 +184,21 @@ EITHER = "#[cfg(%s)] const N: usize = 4; #[cfg(not(%s))] const N: usize = %s;"
 PASSED = f"{Z} {ALL.replace('y.view', 'z.view')} for i in 0..4 {{ if b {{ continue; }} if c {{ return z; }} {EACH} }} "
 INTO = HALF.replace("(0)", "(32 * i)")
 TURNED = f"for i in 0..2 {{ {NEW} {INTO} {READ % ('%s', '32 * i')} }}"
+FIRST, EACH_QUARTER, NEXT, LAST = (
+    HALF.replace("32,", "16,").replace("= 32", "= 16").replace("(0)", f"({at})")
+    for at in ("0", "16 * i", "16 * i + 16", "48")
+)
+QUARTER_READ = READ.replace("32,", "16,").replace("= 32", "= 16")
+TWO = "let mut two = HbmTensor::<i8, Chip, m![A, B = 32]>::new(); d.view().tile::<m![B], 32, m![B = 32 # 64]>(16 * i).to_hbm_view(&mut ctx.tdma, two.view_mut());"
+AHEAD = f"{NEW} {FIRST} for i in 0..3 {{ %s {NEXT} %s }} {STORE}"
+PROVED += [
+    (AHEAD % (QUARTER_READ % ("16 * i", "16 * i"), ""), "", ""), (AHEAD % ("", TWO), "", ""),
+]  # fmt: skip
+REFUTED += [
+    (AHEAD % (TWO, ""), "", "", "where the loops around it begin, "),
+    (f"{NEW} {LAST} for i in 0..3 {{ {EACH_QUARTER} {TWO} }} {STORE}", "", "", "where the loops around it begin, "),
+    (TURNED % "32 - 32 * i", "", "", "where the loops around it begin, "),
+]  # fmt: skip
 PROVED += [
     (f"{PASSED} if b {{ {ALL} }}", "b: bool, c: bool", ""),
     (QUAD % "continue", "", ""), ("let k = Kern; k.put(ctx, x, &mut y);", "", PUTS % 4), (TURNED % "32 * i", "", ""),
@@ -199,7 +214,7 @@ UNKNOWN += [
     (f"let mut c = Cfg {{ n: 4 }}; {less} for i in 0..c.n {{ {EACH} }}", "", CFG) for less in ("c.n = 3;", "c.less();", "less(&mut c);")
 ]  # fmt: skip
 UNKNOWN += [
-    (f"let n = Cell::new(4); n.set(3); for i in 0..n.get() {{ {EACH} }}", "", ""), (TURNED % "32 - 32 * i", "", ""),
+    (f"let n = Cell::new(4); n.set(3); for i in 0..n.get() {{ {EACH} }}", "", ""),
     (f"let mut v = vec![1, 2]; v.clear(); for i in v {{ {ALL} }}", "", ""), (f"#[cfg(debug_assertions)] {ALL}", "", ""),
     (f"for i in 0..N {{ {EACH} }}", "", EITHER % ("debug_assertions", "debug_assertions", 3)), ("let g: fn() = part; g(ctx, x, &mut y);", "", ""),
     (f"#[cfg(not(debug_assertions))] let n = 3; #[cfg(debug_assertions)] let n = 4; for i in 0..n {{ {EACH} }}", "", ""),

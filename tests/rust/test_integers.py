@@ -39,7 +39,7 @@ def look(kind: str, text: str) -> Numbers | None:
         ("b.pow(1)", 200), ("b.pow(2)", None), ("2usize.pow(63)", 2**63), ("2usize.pow(64)", None), ("w.abs()", 5), ("s.abs()", None), ("s.unsigned_abs()", 128),
         ("b.wrapping_add(56)", 0), ("b.wrapping_mul(3)", 88), ("z.wrapping_sub(1)", 255), ("b.wrapping_shl(9)", 144), ("s.wrapping_neg()", -128), ("b.saturating_add(56)", 255), ("b.saturating_sub(201)", 0),
         ("s.saturating_sub(1)", -128), ("b.checked_add(55).unwrap()", 255), ("b.checked_add(56).unwrap()", None), ("b.checked_add(55)", None), ("w.rem_euclid(3)", 1), ("w.div_euclid(3)", -2), ("s.div_euclid(-1)", None), ("s.rem_euclid(-1)", None),
-        ("s.abs_diff(127)", 255), ("b.div_ceil(7)", 29), ("b.next_multiple_of(64)", None), ("b.next_power_of_two()", None), ("b.min(3)", 3), ("b.max(3)", 200),
+        ("s.abs_diff(127)", 255), ("b.div_ceil(7)", 29), ("b.next_multiple_of(64)", None), ("b.next_power_of_two()", None), ("z.next_power_of_two()", 1), ("n.next_power_of_two()", 8), ("b.min(3)", 3), ("b.max(3)", 200),
         ("!z", 255), ("!m", 0), ("!n", 2**64 - 6), ("!q", None), ("u8::MAX", 255), ("i8::MIN", -128), ("u8::MAX + 1", None), ("usize::BITS", 64), ("u8::MAX as usize + 1", 256),
         ("256u8", None), ("255u8", 255), ("-128i8", -128), ("-129i8", None), ("-1u8", None), ("1_000_u16", 1000), ("0xffu8", 255), ("0x100u8", None),
         ("b + n", None), ("b as usize + n", 205), ("usize::from(b) * 2", 400), ("usize::from(b * 2)", None), ("u8::from(n)", 5), ("b + q", 203), ("b + q + 53", None),

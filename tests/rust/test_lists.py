@@ -182,7 +182,7 @@ BEYOND = [
     (f"for i in 0..4 {{ {tile('T[i]')} }}", "proved"), (f"for i in 0..5 {{ {tile('T[i]')} }}", "refuted"),
     (f"for i in 0..5 {{ if i == 4 {{ break; }} {tile('T[i]')} }}", "proved"), (f"{whole('x')} if n > 3 {{ {tile('T[4]')} }}", "given"),
     (f"{whole('x')} if n > 3 {{ return y; }} {tile('T[4]')}", "given"), (f"{whole('x')} for _ in 0..n {{ {tile('T[4]')} }}", "given"),
-    (f"{whole('x')} {tile('T[4]')}", "refuted"), (f"{whole('x')} let k = if n > 3 {{ T[4] }} else {{ 0 }}; {tile('k')}", "given"),
+    (f"{whole('x')} {tile('T[4]')}", "refuted"), (f"{whole('x')} let k = if n > 3 {{ T[4] }} else {{ 0 }}; {tile('k')}", "proved"),
 ]  # fmt: skip
 
 

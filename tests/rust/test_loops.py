@@ -150,6 +150,21 @@ def test_a_turn_beyond_the_end_is_told_though_its_window_is_that_of_another(turn
         (f"for i in (0..4).rev().skip(1) {{ {EACH} }} {copy('48')}", "proved"),
         (f"for (i, j) in (0..5).rev().skip(1).zip(0..4) {{ {copy('16 * j', '16 * i')} }}", "proved"),
         (f"let k = 'x: {{ if true {{ break 'x 8; }} 16 }}; for i in 0..4 {{ {copy('k * i')} }}", "unknown"),
+        (f"let k = 'x: {{ if true {{ break 'x (8, 3).0; }} 16 }}; for i in 0..4 {{ {copy('k * i')} }}", "unknown"),
+        (
+            f"let k: isize = 'x: {{ if true {{ break 'x -8; }} 16 }}; for i in 0..4 {{ {copy('k as usize * i')} }}",
+            "unknown",
+        ),
+        (
+            f"macro_rules! less {{ ($x:expr) => {{ if $x > 3 {{ 20 }} else {{ 2 }} - 4 }} }} let k: usize = less!(5); for i in 0..4 {{ {copy('k * i')} }}",
+            "proved",
+        ),
+        (
+            f"macro_rules! less {{ ($x:expr) => {{ {{ let q = 4; $x - q }} }} }} let k: usize = less!(if true {{ 20 }} else {{ 2 }}); for i in 0..4 {{ {copy('k * i')} }}",
+            "proved",
+        ),
+        (f"match 4 {{ k @ 9 => {{ {copy('16 * k')} }} _ => {{ {copy('0')} }} }} {REST}", "proved"),
+        (f"let t = [0, 16, 32, 48, u64::MAX]; for i in 0..4 {{ {copy('t[i] as usize')} }}", "proved"),
         (f"let k = (20 + -2i64.pow(2)) as usize; for i in 0..4 {{ {copy('k * i')} }}", "proved"),
         (f"let k = (-1i32 as u8) as usize - 239; for i in 0..4 {{ {copy('k * i')} }}", "proved"),
         (f"let k = (-1i32 as u8) as usize - 247; for i in 0..4 {{ {copy('k * i')} }}", "refuted"),
@@ -200,3 +215,30 @@ def test_a_loop_that_does_not_move_a_tile_writes_it_again(lines: str, status: st
 def test_writes_behind_conditions_that_may_meet_are_no_pass(lines: str, status: str) -> None:
     found = [v for v in verdicts(plan(kernel(lines, "const M: bool = true;"))) if "to_hbm" in v.name]
     assert {v.status.value for v in found} - {"proved"} == {status} - {"proved"}
+
+
+SIZES = "struct S; trait K { const N: usize; } impl K for S { const N: usize = 4; } const D: usize = 2; const L: [usize; 4] = [7; 4];"
+FOUR = [  # ranges of four turns, and of another number, that differ in one sign
+    ("0..<S as K>::N", "0..<S as K>::N - 1"), ("0 /* 1..2 */ ..4", "0 /* 1..4 */ ..2"), ("0..(0..4).len()", "0..(1..4).len()"), ("0..5 & 6", "0..5 & 3"),
+    ("D - 2..D << 1", "D - 1..D << 1"), ("0..L[..].len()", "0..L[1..].len()"), ("0..=D + 1", "0..D + 1"), ("0..match 3 { 0..=2 => 5, 3.. => 4 }", "0..match 3 { 0..=3 => 5, 4.. => 4 }"),
+    ("{ let n = &4; 0..*n }", "{ let n = &4; 0..*n - 1 }"), ("{ let r = 0..4; r }", "{ let r = 0..=4; r }"), ("(0..=3).rev()", "(0..3).rev()"), ("0..8 / *&D", "0..6 / *&D"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("four", "other"), FOUR)
+def test_a_range_has_the_ends_that_its_tree_has(four: str, other: str) -> None:
+    def told(text: str) -> set[str]:
+        before, _, after = (
+            text.removeprefix("{ ").removesuffix(" }").rpartition("; ") if text[0] == "{" else ("", "", text)
+        )
+        lines = f"{before}{';' * bool(before)} for i in {after} {{ {EACH} }}"
+        return {one.status.value for one in verdicts(plan(kernel(lines, SIZES)))}
+
+    assert told(four) == {"proved"}
+    assert told(other) == {"refuted"}
+
+
+def test_a_negative_end_is_an_end() -> None:
+    for end, told in (("-n", "proved"), ("-n - 1", "refuted")):
+        lines = f"let n: isize = -4; for i in 0..{end} {{ {copy('16 * i as usize')} }}"
+        assert {one.status.value for one in verdicts(plan(kernel(lines)))} == {told}

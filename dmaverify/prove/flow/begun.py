@@ -1,7 +1,7 @@
 """What a program reads that none of its steps wrote before: it must be there when the program begins.
 
 Knows: what steps touch and declare, memories in which nothing is when a program begins.
-Does not know: hazards, findings, what a memory held before; how loops are followed (`definite`, as for kernels).
+Does not know: hazards, findings, what a memory held before; which rows have what is read (`unwritten`).
 Law: nothing is said of a read whose bytes earlier steps, or earlier iterations, wrote for sure, in one order that the
 program allows: what another order would change is a hazard. All else is named as a condition, also what could not be
 decided: err on the side of naming.
@@ -11,29 +11,25 @@ Source: docs/design.md (definite initialization).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 
-from dmaverify.language.affine import World
 from dmaverify.language.numbers import same
 from dmaverify.lower.programs import space_of
-from dmaverify.program.instructions import Copy, CopyTouch, Use
+from dmaverify.program.command import counters_at
 from dmaverify.program.regions import Box
 from dmaverify.program.schedule import Order, Program, Step
 from dmaverify.program.space import LOCAL_LIMIT, layout_of, local_address
-from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.covered import Lifted
 from dmaverify.prove.flow.declarations import may_share, side_names
-from dmaverify.prove.flow.definite import DefiniteJudge
-from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.regions import boxes_of, in_memory
-from dmaverify.prove.flow.step_events import StepEvents
+from dmaverify.prove.flow.step_events import blocks_in_order
 from dmaverify.prove.flow.tile_outputs import dtypes_of, sides_of
-from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, Touch
-from dmaverify.prove.flow.unwritten import within
-from dmaverify.prove.flow.written import Path
+from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, Touch, in_one_unit
+from dmaverify.prove.flow.unwritten import RowAccess, in_loops, met_in_turns
+from dmaverify.prove.flow.ways import Ways
 from dmaverify.prove.meet import Walk, among
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass, field, replace
+from dmaverify.values import dataclass, replace
 
 MOST_ITERATIONS = 64  # accesses in loops that are followed one by one
 STATED = "{} holds what is read of it where the program begins"
@@ -115,16 +111,48 @@ def _read_at_start(
     """Reads of bytes that no step surely wrote before, and whether some step wrote a part of them."""
     steps, kept = program.steps, _followed(program, works, target)
     reads = [touch for work in kept for touch in work.touches if not touch.writes]
-    told = StepEvents(program, kept, order, World(), whole=True)
-    events = told.events() if reads else ()
-    judge = StepReads(Asker(told.world, 1), "", 0, most_events=MOST_ITERATIONS)
-    judge.judge(events or ())  # steps that wait for each other are told as such
-    open_ = {_side(told.made[number][index][0], steps): None for number, index in judge.unwritten()}
+    open_ = {_side(read, steps): None for read in _unmet(program, kept, order)} if reads else {}
     writes = [touch for work in kept for touch in work.touches if touch.writes]
     for read in (touch for work in works for touch in work.touches if not touch.writes):
         if _side(read, steps) in open_:
             del open_[_side(read, steps)]
             yield read, any(w.step != read.step and w.memory == read.memory and may_share((read, w)) for w in writes)
+
+
+def _unmet(program: Program, works: Sequence[StepWork], order: Order) -> Iterator[Touch]:
+    """Reads of what no step surely wrote before; none where steps wait for each other, which is told as such."""
+    made, ways = iter(in_one_unit([touch for work in works for touch in work.touches]).values()), Ways()
+    touches = [[(touch, next(made)) for touch in work.touches] for work in works]
+    rows: dict[Memory, list[RowAccess]] = {}
+    for block in blocks_in_order(order) or ():
+        again = order.bodies[block[0]] >= 0
+        turns = prod(count for _, count in program.steps[block[0]].loops) if again else 1
+        body, few = [touches[step] for step in block], turns * len(block) <= MOST_ITERATIONS
+        placed = [one for turn in (range(turns) if few else (None,)) for one in _placed(block[0], body, turn)]
+        for number, access in enumerate(placed):
+            for touch, read in (one for one in access if not one[0].writes):
+                behind = [row for one in placed[number:] for t, row in one if t.writes and t.memory == touch.memory]
+                if not met_in_turns(read, rows.get(touch.memory, ()), behind, read.around, ways):
+                    yield touch
+            for touch, row in (one for one in access if one[0].writes):
+                rows.setdefault(touch.memory, []).append(row)
+
+
+def _placed(
+    block: int, body: Sequence[Sequence[tuple[Touch, Walk]]], number: int | None
+) -> Iterator[list[tuple[Touch, RowAccess]]]:
+    """The accesses of one body, in order: in one turn of all of its loops together, or (None) in all turns."""
+    alike = len({touch.turns for access in body for touch, _ in access}) == 1
+
+    def row(touch: Touch, walk: Walk) -> RowAccess:
+        if number is None:
+            return in_loops(walk, touch.turns, block, alike=alike)
+        loops, own = walk.loops[: len(touch.turns)], walk.loops[len(touch.turns) :]
+        counters = counters_at([count for count, _ in loops], number)
+        return RowAccess(Walk(walk.base + sum(c * far for c, (_, far) in zip(counters, loops, strict=True)), own))
+
+    for access in body:
+        yield [(touch, row(touch, walk)) for touch, walk in access]
 
 
 def _side(read: Touch, steps: Sequence[Step]) -> tuple[int, str, Memory]:
@@ -154,67 +182,6 @@ def _needed(touch: Touch, steps: Sequence[Step], target: Target) -> Touch:
     if touch.writes or touch.what == INDEX:  # a list has no padding
         return touch
     return replace(touch, walk=_live(steps[touch.step], touch, target))
-
-
-@dataclass
-class StepReads(DefiniteJudge):
-    """Follows steps through memories that are too wide for a state of each byte: what was written stays rows."""
-
-    _walks: dict[int, Walk | None] = field(default_factory=dict)
-
-    def unwritten(self) -> Iterator[tuple[int, int]]:
-        """Reads, by the number of their access and which of its touches they are."""
-        for key in self.unjudged:
-            number, _, index = key.partition(" ")
-            yield int(number), int(index)
-
-    def _mine(self, touch: CopyTouch) -> bool:
-        return True
-
-    def _rows(self, touch: CopyTouch) -> None:
-        return None
-
-    def _access(self, event: Copy | Use, path: Path, at: At) -> None:
-        for index, touch in enumerate(event.touches):
-            if not touch.writes and not self._written(touch, path, at):
-                self.unjudged[f"{event.number} {index}"] = None
-        for touch in event.touches:
-            if touch.writes:
-                row = self._put(touch, at)
-                path.rows.append(row)
-                self._loops[id(row)] = (row, at.lifted, self._put(touch, At(at.counters)))
-                self._walks[id(row)] = _walk(row, {})
-
-    def _written(self, read: CopyTouch, path: Path, at: At) -> bool:
-        """Whether rows of before have all of it: all iterations of it, or each what the same iteration wrote."""
-        around, plain = {name for name, _ in at.lifted}, self._put(read, At(at.counters))
-        moving = dict(plain.place.address.terms)
-        ways: dict[frozenset[str], list[Walk]] = {frozenset(): []}
-        for row in reversed(path.rows):
-            _, loops, written = self._loops[id(row)]
-            common = frozenset(around & {name for name, _ in loops}) if around else frozenset()
-            one = self._walks[id(row)]
-            if common:
-                one = self._first(written, loops, common, moving)
-            if one is not None and row.place.space == read.place.space:
-                ways.setdefault(common, []).append(one)
-        wanted = ((self._first(plain, at.lifted, common, moving), rows) for common, rows in ways.items())
-        return any(walk is not None and within(walk, rows) for walk, rows in wanted)
-
-    def _first(self, touch: CopyTouch, loops: Lifted, common: Set[str], moving: Mapping[str, int]) -> Walk | None:
-        """At the first iteration of the loops in `common`, where those move it so; over all of the others."""
-        rest = At({}, (), tuple(pair for pair in loops if pair[0] not in common))
-        return _walk(self._put(touch, rest), {name: k for name, k in moving.items() if name in common})
-
-
-def _walk(row: CopyTouch, moving: Mapping[str, int]) -> Walk | None:
-    """The row as a walk at the first of the loops that move it so; None where it moves otherwise."""
-    at = row.place.address + row.offset
-    numbers = (row.length, *(number for step in row.steps for number in step))
-    if dict(at.terms) != moving or not all(number.is_const for number in numbers):
-        return None
-    steps = tuple((count.const, stride.const) for count, stride in row.steps)
-    return Walk(at.const, (*reversed(steps), (row.length.const, 1))).straight
 
 
 def _live(step: Step, read: Touch, target: Target) -> Walk:

@@ -8,13 +8,14 @@ way that a run can take, past all that may write it. All else is open, with the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.program.ways import OnWay
 from dmaverify.prove.flow.tiles_twice import comes_back
-from dmaverify.prove.flow.unwritten import CellsLeft, left_of, within
+from dmaverify.prove.flow.unwritten import CellsLeft, RowAccess, left_of, met, met_in_turns
 from dmaverify.prove.flow.ways import Passed, Ways, WaysUndecided
 from dmaverify.prove.meet import Walk
 from dmaverify.values import dataclass, field, replace
@@ -32,26 +33,32 @@ _UNCLEAR = "it is not clear which branches are taken"
 class HeldAccess:
     """A write of a buffer, or a use of what it holds (by somebody else in line 0), behind `at` accesses of the text.
 
-    `cells` are those that it has (one for all of a buffer that no tile writes): None where that cannot be said.
+    `row` are the cells that it has (one for all of a buffer that no tile writes): None where that cannot be said.
     `certain`: all of its starts are known and occur; `open`: only a running program knows them. `tiled`: it has a part
     of the buffer. `partial`: it happens for some of its starts only. `soft`: only some of the ways on from here use it.
-    `moving` are the loops that move it, `starts` says how: what starts alike in each turn is equal in it. `repeats` are
-    turns that share starts, and these. `of` is what the text has there.
+    `of` is what the text has there.
     """
 
     at: int
     when: OnWay
-    cells: Walk | None
+    row: RowAccess | None
     line: int = 0
     certain: bool = True
     open: bool = False
     tiled: bool = False
     partial: bool = False
     soft: bool = False
-    moving: frozenset[int] = frozenset()
-    starts: Hashable = ()
-    repeats: tuple[int, int] | None = None
     of: Any = field(default=None, compare=False)
+
+    @property
+    def cells(self) -> Walk | None:
+        """Those of all turns."""
+        return None if self.row is None else self.row.cells
+
+    @property
+    def placed(self) -> RowAccess | None:
+        """The cells, with when it happens."""
+        return None if self.row is None else replace(self.row, around=frozenset(self.when.turns), when=self.when)
 
     @property
     def may(self) -> bool:
@@ -179,15 +186,38 @@ class BufferJudge:
         before = [write for write in self.buffer.writes if write.at < use.at]
         if self.ways.all_pass(use.when, [write.when for write in before if not write.tiled and not write.may]):
             return None
-        walk = use.cells if use.certain else self.buffer.whole
-        if walk is None:
+        whole = None if self.buffer.whole is None else RowAccess(self.buffer.whole)
+        row = use.row if use.certain else whole
+        if row is None:
             return self._open(use, "the digits of its mapping depend on one another")
-        before = [replace(write, partial=True) if _elsewhere(write, use) else write for write in before]
-        sure = [(write.cells, write.when) for write in before if write.cells is not None and not write.may]
-        left = left_of(walk, sure, use.when)
+        read = replace(row, around=frozenset(use.when.turns), when=use.when)
+        loops = [loop for loop, turns in use.when.turns.items() if loop >= self.buffer.since and turns != 1]
+        behind = [w for w in self.buffer.writes if w.at >= use.at and not w.when.turns.keys().isdisjoint(loops)]
+        found = self._missed(use, read.cells, [(write.cells, write) for write in (*before, *behind)])
+        sure, later = ([w.placed for w in some if w.placed and not w.may] for some in (before, behind))
+        if found is not None or not (behind or any(one.alike(read) != frozenset() for one in sure)):
+            return found
+        if met_in_turns(read, sure, later, loops, self.ways):
+            return None
+        first = read.at_first(read.around)
+        if first is not None:
+            begun = [None if write.placed is None else write.placed.at_first(read.around) for write in before]
+            walks = [None if row is None else row.cells for row in begun]
+            found = self._missed(use, first.cells, list(zip(walks, before, strict=True)))
+        if isinstance(found, UnmetUse):
+            return replace(found, way=" and ".join(filter(None, (found.way, "the loops around it begin"))))
+        return found or self._open(use, "what a turn of a loop uses of it may be written in other turns alone")
+
+    def _missed(
+        self, use: HeldAccess, read: Walk, before: Sequence[tuple[Walk | None, HeldAccess]]
+    ) -> UnmetUse | OpenClaim | None:
+        """Cells of a read that no write of before has, on a way that a run can take."""
+        left = left_of(
+            read, [(walk, write.when) for walk, write in before if walk is not None and not write.may], use.when
+        )
         if left is None:
             return self._open(use, self._many)
-        doubtful = [write.when for write in before if write.cells is None or write.may or not write.certain]
+        doubtful = [write.when for walk, write in before if walk is None or write.may or not write.certain]
         maybe = not use.certain and left.partly  # what is read may be what was written
         doubt: OpenClaim | None = None
         missed: dict[str, NDArray[Any]] = {}
@@ -196,7 +226,8 @@ class BufferJudge:
                 continue
             passed = self.ways.past(use.when, [*writers, *doubtful])
             if passed is None or not passed.certain or use.soft or maybe:
-                doubt = doubt or self._open(use, _doubt(before) if passed is None else _nothing(passed))
+                why = _doubt([write for _, write in before]) if passed is None else _nothing(passed)
+                doubt = doubt or self._open(use, why)
             else:
                 missed[passed.told] = missed.get(passed.told, False) | cells
         if not missed:
@@ -272,7 +303,7 @@ class BufferJudge:
         if found == "none":
             return None
         at = walk.address(found[0]) if not isinstance(found, str) else -1
-        if at < 0 or not within(Walk(at, ()), [self.buffer.whole.straight]):
+        if at < 0 or not met(RowAccess(Walk(at, ())), [RowAccess(self.buffer.whole)], self.ways):
             return self._not_once(f"the tile in line {write.line} may come back to what it wrote")
         return self._where_both(write.when, write.when, CellsFound(ONCE, 0, at, 0))
 
@@ -297,22 +328,19 @@ class BufferJudge:
 
     def _again(self, write: HeldAccess) -> TurnsAgain | OpenClaim | None:
         """What is told of a write whose loops write one window in several turns; None where each turn has its own."""
-        if write.repeats is not None:
-            return TurnsAgain(write, *write.repeats)
+        assert write.row is not None
+        for move in write.row.moves:
+            turns = prod(write.when.turns.get(loop, 0) for loop in move.loops)
+            if turns > move.count:
+                return TurnsAgain(write, turns, move.count)
         read = {loop for use in self.buffer.uses for loop in use.when.turns}
         around = {loop for loop, turns in write.when.turns.items() if loop >= self.buffer.since and turns != 1}
-        still = around - write.moving - read  # they neither move it, nor read the buffer, nor make it anew
+        moving = {loop for move in write.row.moves for loop in move.loops}
+        still = around - moving - read  # they neither move it, nor read the buffer, nor make it anew
         if any(write.when.turns[loop] > 1 for loop in still):
             return TurnsAgain(write)
         said = f"that the tile in line {write.line} writes `{self.buffer.name}` once is not decided"
         return OpenClaim(ONCE, said, "a loop around it does not move it", write=write) if still else None
-
-
-def _elsewhere(write: HeldAccess, use: HeldAccess) -> bool:
-    """Whether a use in a loop that is read once may see less than all turns of a write in it have written: it goes
-    through another window.
-    """
-    return bool(write.moving & use.when.turns.keys()) and write.starts != use.starts
 
 
 def _doubt(before: Sequence[HeldAccess]) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Protocol
 
 from dmaverify.language.expr import axes_of
 from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
@@ -22,22 +21,10 @@ from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.turns import Affine
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
 from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid, reach
+from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
 from dmaverify.values import dataclass
 
 MOST_GAPS = 4096  # cells of no tile that are looked at one by one, for padding and other writers
-
-
-class Elsewhere(Protocol):
-    """What steps do to the bytes of an output through other declarations of its memory."""
-
-    def reads_all(self, tiles: Tiles, steps: Sequence[int]) -> bool:
-        """Whether one of these steps surely reads all that another step writes."""
-
-    def may_write(self, output: Output, position: int) -> bool:
-        """Whether the element at a flat position of the output may be written so."""
-
-    def may_read(self, output: Output, position: int, steps: Sequence[int]) -> bool:
-        """Whether one of these steps may read it so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +36,9 @@ class Unwritten:
     better: str = ""
 
 
-def covers(output: Output, apart: bool, made: Grid | None, elsewhere: Elsewhere) -> tuple[str, Unwritten | None, str]:
+def covers(
+    output: Output, apart: bool, made: Grid | None, elsewhere: OtherDeclarations
+) -> tuple[str, Unwritten | None, str]:
     """Status, what is left out, and why it could not be decided."""
     if output.wholes:
         return "proved", None, ""
@@ -71,7 +60,7 @@ def covers(output: Output, apart: bool, made: Grid | None, elsewhere: Elsewhere)
     return _gap(output, every, len(output.tiles) + len(named), elsewhere)
 
 
-def _gap(output: Output, every: Grid, sure: int, elsewhere: Elsewhere) -> tuple[str, Unwritten | None, str]:
+def _gap(output: Output, every: Grid, sure: int, elsewhere: OtherDeclarations) -> tuple[str, Unwritten | None, str]:
     """The first element that none of the first `sure` writers writes, nor may anybody else write."""
     count, where, open_, exact = 0, None, "", True
     for number_, at in enumerate(every.cells(every.left((), range(sure)))):

@@ -3,11 +3,12 @@
 Knows: windows that move with loops, the rows of a scatter, common digits of all of them, what reads lie between writes.
 Does not know: what is inside a tile (each iteration by itself is `core`'s business), what tiles leave out
 (`tile_cover`), how a finding is shown.
-Law: two tiles that share no element (`tiles_twice`) are written once. A second write is fine only where a step between
-the two reads what they share; where one of the two writes the whole tensor, which promises nothing of the kind, that
-is left to be supposed (`again`). A loop that does not move the tile writes the same elements in every
-iteration: the tile is a buffer where a step of the same body reads it in each iteration (hazards say in which order);
-where none does, its elements are written twice.
+Law: two tiles that share no element (`tiles_twice`) are written once. A second write is fine only where steps between
+the two read what they share: in rows and turns, as what is read must be written (`unwritten`); where one of the two
+writes the whole tensor, which promises nothing of the kind, that is left to be supposed (`again`). A loop that does not
+move the tile writes the same elements in every iteration: the tile is a buffer where steps of the same body read it in
+each iteration (hazards say in which order); where none does, its elements are written twice. What is told is an element
+that all reads of all iterations, one after the other, leave unread between two writes.
 
 Source: furiosa-opt v0.6.0 (views: overlapping starts compile and leave part of the output unwritten),
 docs/machines/rngd.md 7.2.
@@ -16,15 +17,24 @@ docs/machines/rngd.md 7.2.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise, product
+from math import prod
 
+from dmaverify.program.command import counters_at
 from dmaverify.program.schedule import Order
 from dmaverify.program.turns import loop_values
-from dmaverify.prove.flow.tile_cover import Elsewhere, Unwritten, covers, flat_position, is_element
+from dmaverify.prove.flow.step_events import blocks_in_order
+from dmaverify.prove.flow.tile_cover import Unwritten, covers, flat_position, is_element
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
-from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid
-from dmaverify.prove.flow.tiles_twice import between, by_itself, counters_at
+from dmaverify.prove.flow.tile_union import Digit, Grid, grid
+from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
+from dmaverify.prove.flow.tiles_twice import between, by_itself, counters_with, flat
+from dmaverify.prove.flow.unwritten import in_loops, met
+from dmaverify.prove.flow.ways import Ways
 from dmaverify.prove.smt import Session
 from dmaverify.values import dataclass
+
+MOST_TURNS = 1 << 20  # of a step, looked through for those that touch one element
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +66,7 @@ class Together:
 # ---------------------------------------------------------------- judging
 
 
-def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) -> Together:
+def judge(output: Output, order: Order, session: Session, elsewhere: OtherDeclarations) -> Together:
     """What is written twice though nobody read it in between, and what is not written at all. `elsewhere` says what
     steps do to its bytes through other declarations.
     """
@@ -84,8 +94,8 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
             if not promised:
                 late = order.step_precedes(second.step, first.step)
                 again.append((second.step, first.step) if late else (first.step, second.step))
-            elif isinstance(answer, SharedElement):
-                twice.append(answer)
+            elif isinstance(answer, SharedElement) and (shown := _shown(output, answer, order, elsewhere)) is not None:
+                twice.append(shown)
             else:
                 undecided.append((first, second, meet))
     once = "refuted" if twice else "unknown" if undecided else "proved"
@@ -95,12 +105,62 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
     return Together(output, once, covered, tuple(twice), unwritten, on_purpose, why, tuple(undecided), tuple(again))
 
 
+def _shown(output: Output, found: SharedElement, order: Order, elsewhere: OtherDeclarations) -> SharedElement | None:
+    """The first iterations in which tiles write an element again unread, where steps and iterations are done one after
+    the other: what a step of a loop reads in another iteration may stand between. None may be wrong: of what is known
+    to be read all is looked at, of all else that may be.
+    """
+    pair = (found.first,) if found.first is found.second else (found.first, found.second)
+    mates = {s for s in range(len(order.of_step)) for t in pair if s != t.step and order.steps_of_one_body(s, t.step)}
+    point = {digit: found.where[output.label(digit)] for digit in output.digits}
+    every = [*((tiles, True) for tiles in pair), *((tiles, False) for tiles in output.reads)]
+    near = mates.union(order.steps_between(found.first.step, found.second.step)).difference(t.step for t in pair)
+    open_ = sorted(near.difference(t.step for t in output.reads if elsewhere.reads_once(t.step)))
+    position, blocks = flat_position(output, point), blocks_in_order(order)
+    if blocks is None or not is_element(output.tensor, position) or elsewhere.may_read(output, position, open_):
+        return None
+    turns = {order.bodies[tiles.step]: prod(turn.count for turn in tiles.turns) for tiles, _ in every if tiles.turns}
+    if not mates or any(many > MOST_TURNS for many in turns.values()):
+        return found if mates.isdisjoint(tiles.step for tiles in output.reads) else None
+    place = {step: (number, at) for number, block in enumerate(blocks) for at, step in enumerate(block)}
+    history = sorted(
+        (place[tiles.step][0], turn, place[tiles.step][1], turn, writes, number)
+        for number, (tiles, writes) in enumerate(every)
+        for turn in _turns_at(tiles, point, turns.get(order.bodies[tiles.step], 1))
+    )
+    for (*_, one, written, first), (*_, other, again, second) in pairwise(history):
+        if written and again:
+            ends = [(every[number][0], turn) for number, turn in ((first, one), (second, other))]
+            at = [loop_values(t.turns, counters_at([u.count for u in t.turns], turn)) for t, turn in ends]
+            return SharedElement(ends[0][0], ends[1][0], at[0], at[1], found.where)
+    return None
+
+
+def _turns_at(tiles: Tiles, point: Mapping[Digit, int], many: int) -> Sequence[int]:
+    """The numbers of the iterations, `many` together, in which a tile has an element."""
+    import numpy as np
+
+    if not tiles.windows:
+        return range(many)
+    counts = [turn.count for turn in tiles.turns]
+    counters = np.indices(counts).reshape(len(counts), prod(counts))
+    every = np.zeros(prod(counts), bool)
+    for extra in product(*map(range, tiles.extra)):
+        here = np.ones_like(every)
+        for digit, at in point.items():
+            start, length = tiles.window(digit)
+            low = start.constant + sum(step * c for step, c in zip(start.steps, (*counters, *extra), strict=True))
+            here &= (low <= at) & (at < low + length)
+        every |= here
+    return [int(number) for number in np.flatnonzero(every)]
+
+
 def _anew(
     output: Output,
     tiles: Tiles,
     found: SharedElement | str,
     order: Order,
-    elsewhere: Elsewhere,
+    elsewhere: OtherDeclarations,
 ) -> SharedElement | str:
     """Two iterations, of which the tiles meet (`found`) or the loop does not move the tile, with an element that no
     step of the loop reads in any iteration; "none" where steps read all of the tile in each, else "unknown".
@@ -110,21 +170,17 @@ def _anew(
         return "none"
     others = [s for s in range(len(order.of_step)) if s != tiles.step and order.steps_of_one_body(s, tiles.step)]
     readers = [r for r in output.reads if r.step in others]
-    alike = any(_reads(r, tiles) for r in readers) or _in_each_turn(output, tiles, readers)
-    if alike or elsewhere.reads_all(tiles, others):
+    if _read(output, tiles, readers, order) or elsewhere.reads_all(tiles, others):
         return "none"
-    if isinstance(found, SharedElement):
-        shared = {d: found.where[output.label(d)] for d in output.digits}
-        return "unknown" if _perhaps_read(output, shared, others, elsewhere) else found
-    if not still:
+    if isinstance(found, SharedElement) or not still:
         return found
     point: dict[Digit, int] | None = {d: tiles.window(d)[0].constant for d in output.digits}
     counters: tuple[int, ...] | None = (0,) * len(tiles.turns)
     if readers:
         made = grid(output.digits, [t.boxes for t in (tiles, *readers)])
         point = None if made is None else _left_over(made, 1)
-        counters = None if point is None else counters_at(output.digits, tiles.boxes, point)
-    if point is None or counters is None or _perhaps_read(output, point, others, elsewhere):
+        counters = None if point is None else counters_with(output.digits, tiles.boxes, point)
+    if point is None or counters is None:
         return "unknown"
     at, later = list(counters[: len(tiles.turns)]), list(counters[: len(tiles.turns)])
     later[still[-1]] = 1
@@ -138,15 +194,14 @@ def _left_over(made: Grid, both: int) -> dict[Digit, int] | None:
     return None if at is None else made.first(at)
 
 
-def _perhaps_read(output: Output, point: Mapping[Digit, int], steps: Sequence[int], elsewhere: Elsewhere) -> bool:
-    """Whether a step may read the element through another declaration, or it is padding, which nobody needs."""
-    position = flat_position(output, point)
-    return not is_element(output.tensor, position) or elsewhere.may_read(output, position, steps)
-
-
-def _reads(reader: Tiles, tiles: Tiles) -> bool:
-    """Whether a step reads in each iteration what another one writes in it."""
-    return not reader.windows or (reader.windows, reader.turns) == (tiles.windows, tiles.turns)
+def _read(output: Output, tiles: Tiles, readers: Sequence[Tiles], order: Order) -> bool:
+    """Whether steps read together all that another one writes: of one body, in each iteration what it writes in it."""
+    every = [(one, order.bodies[one.step]) for one in (tiles, *readers)]
+    alike = len({one.turns for one, body in every if body == every[0][1]}) == 1
+    boxes = [one.boxes for one, _ in every]
+    walks = [flat(output.digits, one, boxes) for one in boxes]
+    rows = [in_loops(walk, one.turns, body, alike=alike) for walk, (one, body) in zip(walks, every, strict=True)]
+    return bool(readers) and met(rows[0], rows[1:], Ways())
 
 
 def _comes_back(output: Output, first: Tiles, second: Tiles, order: Order, session: Session) -> bool:
@@ -162,9 +217,9 @@ def _comes_back(output: Output, first: Tiles, second: Tiles, order: Order, sessi
     if order.step_precedes(second.step, first.step):
         first, second = second, first
     body = [r for r in output.reads if order.steps_of_one_body(r.step, first.step)]
-    behind = (r for r in body if order.step_precedes(second.step, r.step) and _reads(r, second))
-    ahead = (r for r in body if order.step_precedes(r.step, first.step) and _reads(r, first))
-    return next(behind, None) is None and next(ahead, None) is None
+    behind = [r for r in body if order.step_precedes(second.step, r.step)]
+    ahead = [r for r in body if order.step_precedes(r.step, first.step)]
+    return not _read(output, second, behind, order) and not _read(output, first, ahead, order)
 
 
 def _unread(
@@ -172,7 +227,7 @@ def _unread(
     pair: tuple[Tiles, Tiles],
     order: Order,
     found: SharedElement | str,
-    elsewhere: Elsewhere,
+    elsewhere: OtherDeclarations,
 ) -> SharedElement | str:
     """What two tiles share less what a step between them reads; "none" where that is nothing."""
     first, second = pair
@@ -180,44 +235,25 @@ def _unread(
     readers = [r for r in output.reads if r.step in steps]
     if not steps or not isinstance(found, SharedElement):
         return found
-    if any(not r.windows for r in readers) or any(elsewhere.reads_all(t, steps) for t in (first, second)):
-        return "none"
-    mates = [[r for r in readers if order.steps_of_one_body(r.step, tiles.step)] for tiles in pair]
-    if any(_in_each_turn(output, tiles, own) for tiles, own in zip(pair, mates, strict=True)):
-        return "none"
+    mates = [{r.step for r in readers if order.steps_of_one_body(r.step, tiles.step)} for tiles in pair]
+    for tiles, own, other in zip(pair, mates, reversed(mates), strict=True):
+        meanwhile = [r for r in readers if r.step in own or r.step not in other]
+        if _read(output, tiles, meanwhile, order) or elsewhere.reads_all(tiles, steps):
+            return "none"
     if any(mates):  # what they read in other iterations is no read between two writes
-        return "unknown"
+        return found
     every = grid(output.digits, [t.boxes for t in (first, second, *readers)])
     if every is None:
         return "unknown"
     point = _left_over(every, 2)
     if point is None:
         return "none"
-    if _perhaps_read(output, point, steps, elsewhere):
-        return "unknown"
-    sides = [counters_at(output.digits, tiles.boxes, point) for tiles in (first, second)]
+    sides = [counters_with(output.digits, tiles.boxes, point) for tiles in (first, second)]
     if sides[0] is None or sides[1] is None:
         return "unknown"
     where = {output.label(d): value for d, value in point.items()}
     at = [loop_values(t.turns, (side or ())[: len(t.turns)]) for t, side in zip((first, second), sides, strict=True)]
     return SharedElement(first, second, at[0], at[1], where)
-
-
-def _in_each_turn(output: Output, tiles: Tiles, readers: Sequence[Tiles]) -> bool:
-    """Whether steps of one body read together, in each iteration, all that another one writes in it: of those that move
-    as it does, the first iteration speaks for all.
-    """
-    alike = [r for r in readers if r.turns == tiles.turns and _steps(output, r) == _steps(output, tiles)]
-    turns = len(tiles.turns)
-    made = (
-        grid(output.digits, [Boxes(t.windows, (*(1,) * turns, *t.extra)) for t in (tiles, *alike)]) if alike else None
-    )
-    return made is not None and _left_over(made, 1) is None
-
-
-def _steps(output: Output, tiles: Tiles) -> list[tuple[int, ...]]:
-    """How far an iteration of each loop moves a tile, digit by digit."""
-    return [tuple(tiles.window(d)[0].steps[: len(tiles.turns)]) for d in output.digits]
 
 
 def _twice(output: Output, first: Tiles, second: Tiles, session: Session) -> SharedElement | str:

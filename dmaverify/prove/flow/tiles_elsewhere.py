@@ -29,7 +29,9 @@ class OtherDeclarations:
     target: Target
 
     def reads_all(self, tiles: Tiles, steps: Sequence[int]) -> bool:
-        """Only of a step without loops that writes its tensor whole: a walk over the same addresses, or all between."""
+        """Whether one of these steps surely reads all that another step writes. Only of a step without loops that
+        writes its tensor whole: a walk over the same addresses, or all between.
+        """
         own = [touch for touch in self.touches if touch.writes and touch.step == tiles.step]
         sure = [touch for touch in self.touches if not touch.writes and touch.sure and touch.step in steps]
         reads = [touch for touch in sure if self.steps[touch.step].indirect is None]
@@ -37,11 +39,17 @@ class OtherDeclarations:
             return False
         return all(any(_holds(read, touch) for read in reads) for touch in own)
 
+    def reads_once(self, step: int) -> bool:
+        """Whether a step reads one tensor alone, through one declaration."""
+        return self.steps[step].transfer is not None and self.steps[step].indirect is None
+
     def may_write(self, output: Output, position: int) -> bool:
+        """Whether the element at a flat position of the output may be written so."""
         own = {tiles.step for tiles in (*output.tiles, *output.wholes)} | {rows.step for rows in output.rows}
         return any(t.writes and t.step not in own and self._meets(output, position, t) for t in self.touches)
 
     def may_read(self, output: Output, position: int, steps: Sequence[int]) -> bool:
+        """Whether one of these steps may read it."""
         return any(not t.writes and t.step in steps and self._meets(output, position, t) for t in self.touches)
 
     def _meets(self, output: Output, position: int, touch: Touch) -> bool:

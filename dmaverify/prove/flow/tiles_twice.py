@@ -28,7 +28,7 @@ class TwiceAt:
 
 def between(digits: Sequence[Digit], one: Boxes, other: Boxes, session: Session) -> TwiceAt | str:
     """The first position that two writers have, by their smallest counters; "none" or "unknown"."""
-    a, b = (_flat(digits, boxes, (one, other)) for boxes in (one, other))
+    a, b = (flat(digits, boxes, (one, other)) for boxes in (one, other))
     if apart(difference(a, b)):
         return "none"
     loops, more = len(one.counts), len(other.counts)
@@ -46,7 +46,7 @@ def between(digits: Sequence[Digit], one: Boxes, other: Boxes, session: Session)
 
 def by_itself(digits: Sequence[Digit], boxes: Boxes) -> TwiceAt | str:
     """A position that a writer has in two iterations; "none" or "unknown"."""
-    found = comes_back(_flat(digits, boxes, (boxes,)))
+    found = comes_back(flat(digits, boxes, (boxes,)))
     if isinstance(found, str):
         return found
     first, second = found
@@ -62,10 +62,10 @@ def comes_back(walk: Walk) -> tuple[tuple[int, ...], tuple[int, ...]] | str:
         return "unknown"
 
 
-def counters_at(digits: Sequence[Digit], boxes: Boxes, where: Mapping[Digit, int]) -> tuple[int, ...] | None:
+def counters_with(digits: Sequence[Digit], boxes: Boxes, where: Mapping[Digit, int]) -> tuple[int, ...] | None:
     """The smallest counters with which a writer has a position; None where it has it in no iteration that is found."""
     point = Boxes({digit: (Affine(value), 1) for digit, value in where.items()}, ())
-    a, b = (_flat(digits, one, (boxes, point)) for one in (boxes, point))
+    a, b = (flat(digits, one, (boxes, point)) for one in (boxes, point))
     try:
         found = least([(stride, 0, count - 1) for count, stride in a.loops], b.base - a.base)
     except TooDeep:
@@ -73,7 +73,7 @@ def counters_at(digits: Sequence[Digit], boxes: Boxes, where: Mapping[Digit, int
     return None if found is None else found[: len(boxes.counts)]
 
 
-def _flat(digits: Sequence[Digit], boxes: Boxes, among: Sequence[Boxes]) -> Walk:
+def flat(digits: Sequence[Digit], boxes: Boxes, among: Sequence[Boxes]) -> Walk:
     """The positions of a writer as one walk: counters first, then what lies within a window. Digits have room for all
     that some writers reach, on a tensor or not.
     """

@@ -7,7 +7,7 @@ parameter of its own. Where the question stays open there is no answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from dmaverify.language.affine import Cond, Lin, World, both, compare
 from dmaverify.program.ways import OnWay, WayChoice
@@ -39,8 +39,10 @@ class Ways:
     arms: dict[str, Lin] = field(default_factory=dict)
     choices: dict[str, WayChoice] = field(default_factory=dict)  # by symbol
 
-    def past(self, need: OnWay, accesses: Iterable[OnWay]) -> Passed | None:
+    def past(self, need: OnWay, accesses: Collection[OnWay]) -> Passed | None:
         """A way on which `need` happens and none of the accesses; None where there is none. Raises WaysUndecided."""
+        if need.always and not accesses:
+            return Passed("", certain=True)
         claims = [self._when(need), *dict.fromkeys(self._when(one, holds=False) for one in accesses)]
         reply = self.asker.possible(claims)
         if reply.status == "proved":
@@ -56,7 +58,7 @@ class Ways:
         certain = all(one.about for _, one in way) and len(about) == len(set(about))
         return Passed(" and ".join(dict.fromkeys(told)), certain)
 
-    def all_pass(self, need: OnWay, accesses: Iterable[OnWay]) -> bool:
+    def all_pass(self, need: OnWay, accesses: Collection[OnWay]) -> bool:
         """Whether every way on which something happens is surely one of an access."""
         try:
             return self.past(need, accesses) is None
@@ -94,8 +96,6 @@ class Ways:
 
 def can_happen(when: OnWay) -> bool:
     """Whether a run is certain to exist on which something happens."""
-    if when.always:
-        return True
     try:
         found = Ways().past(when, ())
     except WaysUndecided:

@@ -1,7 +1,8 @@
 """Conditions on arguments, as they are told: in words of the text, and only where they stand for more than one value.
 
 Knows: facts about symbols, powers of two. Does not know: how they are found.
-Law: a condition says what the facts say, and none that leaves an argument one value stands for others.
+Law: a condition says what the facts say, and none that leaves an argument one value stands for others; beside such a
+condition a flag may have one (`mode != 0; or mode == 0 and n <= 64`).
 """
 
 from __future__ import annotations
@@ -12,11 +13,16 @@ from itertools import count
 
 from dmaverify.language.numbers import Poly, text_of
 from dmaverify.prove.sizes.complete import outside_all
-from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, SizeSymbol, Template, normal
-from dmaverify.values import dataclass, replace
+from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, SizeSymbol, Template, normal, with_floors
+from dmaverify.values import dataclass, field, replace
 
 NEAR = 12
 """A number that differs from a power of two by less, in bits, is told by how far it does."""
+
+WORTH, MOST_OPEN = 500_000, 16
+"""What the solver may take for a question about fewer words, and how many such questions of a function it may leave
+open: a condition with more words is right, too.
+"""
 
 
 def fixes(facts: Sequence[SizeFact], symbols: Mapping[str, SizeSymbol]) -> bool:
@@ -38,18 +44,30 @@ def fixes(facts: Sequence[SizeFact], symbols: Mapping[str, SizeSymbol]) -> bool:
     return any(ends[name][0] >= ends[name][1] for name in many)
 
 
+def modes(regions: Sequence[SizeRegion], symbols: Mapping[str, SizeSymbol]) -> set[str]:
+    """Arguments of which facts ask alone whether they are certain values: flags, and what chooses one of some ways."""
+    counted = set[str]()
+    for region in regions:
+        counted |= named_in([], region)
+        for fact in region.facts:
+            if fact.by is not None or fact.op == "ge" or sum(map(bool, fact.poly.terms)) > 1:
+                counted |= fact.poly.symbols | (fact.by.symbols if fact.by else set())
+    return symbols.keys() - counted
+
+
 @dataclass(frozen=True, slots=True)
 class Clauses:
     """Conjunctions of facts at which some of the regions `known` holds, in as few words as say so."""
 
     template: Template
     known: Sequence[SizeRegion]
+    given_up: list[SizeRegion] = field(default_factory=list)  # what was asked and left open
 
     def of(self, region: SizeRegion, at: Mapping[str, int]) -> SizeRegion:
         """The facts of a region without those that the others imply, or that leave out what other regions hold; where
         facts without quotients suffice that hold at values of the region too, these.
         """
-        facts = self._fewest(strongest(region.facts), region.floors)
+        facts = self._fewest(strongest(region.facts, region.floors, self.template.symbols), region.floors, at)
         if quotients(SizeRegion(tuple(facts), region.floors)):
             plain = [without_quotients(fact, region.floors) for fact in facts]
             whole = [one for one in plain if one is not None]
@@ -58,7 +76,7 @@ class Clauses:
                 tried = (tuple(whole), (*whole, *rest))
                 held = (one for one in tried if one and SizeRegion(one, region.floors).holds(at))
                 found = next((one for one in held if self.holds(one, region.floors, self.known)), None)
-                facts = facts if found is None else self._fewest(found, region.floors)
+                facts = facts if found is None else self._fewest(found, region.floors, at)
         return SizeRegion(tuple(facts), region.floors)
 
     def joined(self, told: Sequence[SizeRegion], one: SizeRegion) -> list[SizeRegion]:
@@ -79,40 +97,81 @@ class Clauses:
         asked = replace(self.template, assume=tuple(facts), floors=tuple(floors))
         return outside_all(asked, regions).status == "unsat"
 
-    def _fewest(self, facts: Sequence[SizeFact], floors: Sequence[FloorQuotient]) -> list[SizeFact]:
-        """Those of facts that suffice for one of the known regions to hold: many are left out at once, then fewer."""
-        kept = list(facts)
-        outside: list[Mapping[str, int]] = []  # values in none of the regions
-        many = len(kept)
+    def _fewest(
+        self, facts: Sequence[SizeFact], floors: Sequence[FloorQuotient], at: Mapping[str, int]
+    ) -> list[SizeFact]:
+        """Those of facts, which hold at some values, that suffice for one of the known regions to hold: many are left
+        out at once, then fewer, of those that no values found near by need.
+        """
+        outside = self._needed(facts, floors, at)  # values in none of the regions
+        free = [number for number in range(len(facts)) if number not in outside]
+        kept, beyond, many = dict(enumerate(facts)), [*outside.values()], len(free)
         while many:
-            at = 0
-            while at < len(kept):
-                others, part = (*kept[:at], *kept[at + many :]), tuple(kept[at : at + many])
-                rest, gone = SizeRegion(others, tuple(floors)), SizeRegion(part, tuple(floors))
+            left: list[int] = []
+            for first in range(0, len(free), many):
+                part = free[first : first + many]
+                others = tuple(fact for number, fact in kept.items() if number not in part)
+                rest = SizeRegion(others, tuple(floors))
+                gone = SizeRegion(tuple(facts[number] for number in part), tuple(floors))
                 answer = None
-                if not any(rest.holds(one) for one in outside):
-                    asked = replace(self.template, assume=others, floors=tuple(floors))
-                    answer = outside_all(asked, [gone, *self.known])
-                    outside += [answer.model] if answer.status == "sat" else []
+                if len(self.given_up) < MOST_OPEN and not any(rest.holds(one) for one in beyond):
+                    template = replace(self.template, assume=others, floors=tuple(floors))
+                    answer = outside_all(template, [gone, *self.known], WORTH)
+                    self.given_up.extend([gone] if answer.status == "unknown" else [])
+                    beyond += [answer.model] if answer.status == "sat" else []
                 if answer is not None and answer.status == "unsat":
-                    kept = list(others)
+                    kept = {number: fact for number, fact in kept.items() if number not in part}
                 else:
-                    at += many
-            many //= 2
-        return kept
+                    left += part
+            free, many = left, many // 2
+        return [*kept.values()]
+
+    def _needed(
+        self, facts: Sequence[SizeFact], floors: Sequence[FloorQuotient], at: Mapping[str, int]
+    ) -> dict[int, Mapping[str, int]]:
+        """Facts that no clause can do without, by their numbers: values in no known region, one symbol away from `at`,
+        at which all the others hold.
+        """
+        symbols = {one.name: one for one in self.template.symbols}
+        here = {name: one.first for name, one in symbols.items()} | dict(at)
+        out: dict[int, Mapping[str, int]] = {}
+        for number, fact in enumerate(facts):
+            names = set(fact.poly.symbols | (fact.by.symbols if fact.by else set()))
+            for one in reversed(floors):
+                names |= one.top.symbols | one.bottom.symbols if one.name in names else set()
+            for name in sorted(names & symbols.keys()):
+                value, factor = here[name], fact.poly.terms.get((name,), 0)
+                rest = fact.poly.at(with_floors(here, floors)) - factor * value
+                ends = [-(rest // factor) + by for by in (-1, 0, 1, 2)] if factor else []
+                for other in (*ends, value + 1, value - 1, 0, 1, 2, 3, 2 * value, value // 2):
+                    there = with_floors({**here, name: other}, floors)
+                    others = (one.holds(there) for n, one in enumerate(facts) if n != number)
+                    admitted = symbols[name].least <= other <= (symbols[name].most or other)
+                    if admitted and number not in out and not fact.holds(there) and all(others):
+                        values = {**here, name: other}
+                        out |= {} if any(region.holds(values) for region in self.known) else {number: values}
+        return out
 
 
-def strongest(facts: Sequence[SizeFact]) -> list[SizeFact]:
-    """Facts without comparisons that another one implies by its number alone, each where it stood."""
-    least: dict[tuple[tuple[tuple[str, ...], int], ...], SizeFact] = {}
-    moving = {}
-    for fact in facts:
-        if fact.op == "ge":
-            moving[fact] = tuple(sorted((m, c) for m, c in fact.poly.terms.items() if m))
-            other = least.setdefault(moving[fact], fact)
-            if fact.poly.terms.get((), 0) < other.poly.terms.get((), 0):
-                least[moving[fact]] = fact
-    return [fact for fact in dict.fromkeys(facts) if fact.op != "ge" or least[moving[fact]] is fact]
+def strongest(
+    facts: Sequence[SizeFact], floors: Sequence[FloorQuotient] = (), symbols: Sequence[SizeSymbol] = ()
+) -> list[SizeFact]:
+    """Facts without comparisons that another one implies by a sum of products that are at least 0: by its number alone,
+    or by those of the symbols that are nowhere below 0, and their quotients.
+    """
+    natural = {one.name for one in symbols if one.least >= 0}
+
+    def below_nowhere(poly: Poly) -> bool:
+        return all(c >= 0 and natural.issuperset(m) for m, c in poly.terms.items())
+
+    for one in floors:
+        natural |= {one.name} if below_nowhere(one.top) and below_nowhere(one.bottom) else set()
+    kept = list(dict.fromkeys(facts))
+    for fact in [one for one in kept if one.op == "ge"]:
+        others = (Poly.of(0), *(one.poly for one in kept if one.op == "ge" and one is not fact))
+        if any(below_nowhere(fact.poly - other) for other in others):
+            kept.remove(fact)
+    return kept
 
 
 def quotients(region: SizeRegion) -> list[FloorQuotient]:

@@ -217,8 +217,8 @@ class Declarer(InitialReader):
                 if initial is not None and self.stack:
                     self.unread(initial, f"the initializer of `{name}`, which is not read")
                 continue
-            if pointers == 1 and type_ is not None:
-                type_ = replace(type_, target=self.shape_of(type_part))
+            if pointers and type_ is not None:
+                type_ = replace(type_, target=self.pointee_of(type_part, inner or one))
             if initial is not None:  # the name is there already, with nothing in it
                 self.scopes[-1][name] = unknown(f"`{name}` is set by itself", type_ or UNREAD)
             value = self.tracked(initial) if initial else unknown(f"`{name}` has no value here: --define {name}=...")
@@ -242,7 +242,8 @@ class Declarer(InitialReader):
         """Whether a variable is an array or a structure that is followed, which is made then."""
         type_part = part.field("type")
         array = declared(declarator)[1] == "array_declarator"
-        plain = declared(declarator)[2] or self.type_of(type_part) is not None
+        pointed = self.stack and name in self.exposed
+        plain = not pointed and (declared(declarator)[2] or self.type_of(type_part) is not None)
         if {name, f"&{name}"} & self.defines.keys() or (not array and plain):
             self.kinds[name] = self.declared_shape(type_part, declarator)[1] if array or not plain else UNREAD
             return False
@@ -262,7 +263,7 @@ class Declarer(InitialReader):
         kept = self.stack and "static" in words  # from call to call: what it holds is not known
         shared = not (constant or kept or name in self.unseen) and self.engine_reads(shape, words)
         own, without = own or shared, not self.stack and initial is None and not shared
-        if not isinstance(shape, (ArrayType, StructType)) or _unread(shape) or without:
+        if not (pointed or isinstance(shape, (ArrayType, StructType))) or _unread(shape) or without:
             self.reasons[name] = _unread(shape) or f"`{name}` has no initializer here"
             return False
         if not own:
@@ -274,6 +275,7 @@ class Declarer(InitialReader):
             self.shared[whole] = own_first, "static" in words
         old = self.scopes[-1].get(name) if array else None
         type_, why = (old.type, old.why) if old is not None else (UNREAD, f"`{name}` is a structure")
+        type_ = shape if pointed and isinstance(shape, CType) else type_
         self.scopes[-1][name] = WholeObject(None, type_, why, place=ObjectPlace(whole, (), shape))
         if initial is not None and self.stack:
             self.initialize(whole, initial)
@@ -305,23 +307,24 @@ class Declarer(InitialReader):
             type_ = self.type_of(one.field("type"), pointers + (shape == "array_declarator"))
             if shape == "array_declarator" and type_ is not None:
                 type_ = replace(type_, step=self.array_of(declarator, one.field("type"))[1])
-            if type_ is not None and (pointers == 1) != (shape == "array_declarator"):
-                own = self.declared_shape(one.field("type"), declarator, elements=True)[1]
-                type_ = replace(type_, target=self.shape_of(one.field("type")) if pointers else own)
+            if type_ is not None and type_.pointer:
+                type_ = replace(type_, target=self.pointee_of(one.field("type"), declarator))
             why = f"`{name}` is a parameter: --define {name}=..."
             given = arguments[number] if arguments is not None and number < len(arguments) else None
             if type_ is None and not pointers and not shape:
                 scope[name] = self._structure(one, name, given)
                 continue
-            if arguments is None and name not in self.exposed:
+            own = name in self.exposed and name not in {*self.unseen, *self.defines} and type_ is not None
+            if arguments is None and (own or name not in self.exposed):
                 scope[name] = self.given(one, name, type_, why)
-            elif given is None or name in self.exposed:
+            elif given is None or (name in self.exposed and not own):
                 scope[name] = unknown(why, type_ or UNREAD)
                 if given is not None:
                     self.plain(given, one)
             else:
                 said = "pointer" if pointers else str(one.field("type"))
                 scope[name] = self.converted_to(self.kept(given, type_, one), type_, said)
+            scope[name] = self.apart(name, scope[name], one) if own else scope[name]
         for left in arguments[len(scope) :] if arguments is not None else ():
             self.plain(left, part or self.file.functions[next(iter(self.file.functions))])
         return scope
@@ -368,10 +371,9 @@ def _unsized(declarator: Part) -> bool:
     """Whether the length of an array is left to its initializer."""
     node: Part | None = declarator
     while node is not None and node.type.endswith(("array_declarator", "pointer_declarator")):
-        inner = node.field("declarator")
-        if node.type == "array_declarator" and (inner is None or inner.type == "identifier"):
-            return node.field("size") is None
-        node = inner
+        outer, node = node, node.field("declarator")
+        if outer.type == "array_declarator" and (node is None or node.type == "identifier"):
+            return outer.field("size") is None
     return False
 
 

@@ -111,10 +111,10 @@ def names_declared(root: Part) -> frozenset[str]:
     return frozenset(out)
 
 
-def is_called(part: Part) -> bool:
-    """Whether a name stands where a call names its function."""
+def is_no_value(part: Part) -> bool:
+    """Whether a name stands where a call names its function, or assembly one of its operands."""
     above = part.node.parent
-    return above is not None and above.child_by_field_name("function") == part.node
+    return above is not None and part.node in map(above.child_by_field_name, ("function", "symbol"))
 
 
 def volatile_names(root: Part) -> frozenset[str]:

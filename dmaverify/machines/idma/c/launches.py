@@ -21,7 +21,7 @@ from dmaverify.machines.idma.c.chains import ChainReader
 from dmaverify.machines.idma.c.code import File, Part
 from dmaverify.machines.idma.c.descriptors import field_of
 from dmaverify.machines.idma.c.doubts import Doubted
-from dmaverify.machines.idma.c.effects import called_name, is_called, macro_at, reaches, spreads, target_of
+from dmaverify.machines.idma.c.effects import called_name, is_no_value, macro_at, reaches, spreads, target_of
 from dmaverify.machines.idma.c.in_flight import FlyingDescriptor
 from dmaverify.machines.idma.c.names import (
     ASSERTIONS,
@@ -343,7 +343,7 @@ class Launcher(ChainReader):
             if inner.type == "expression_statement":
                 self.foreign_statement(next(iter(inner.parts()), inner))
             held = inner.type != "identifier" or str(inner) in self.defines or any(str(inner) in s for s in self.scopes)
-            if not held and not is_called(inner):
+            if not held and not is_no_value(inner):
                 self.foreign_name(inner)
             name = called_name(self.file, inner) if inner.type == "call_expression" else ""
             if name not in known:

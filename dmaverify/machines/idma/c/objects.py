@@ -99,8 +99,7 @@ class ObjectReader(ShapeReader):
             assert found.place is not None
             return found.place
         if part.type == "compound_literal_expression":
-            made = self.literal_object(part)
-            return ObjectPlace(made, (), made.shape)
+            return ObjectPlace(made := self.literal_object(part), (), made.shape)
         op, argument = part.node.child_by_field_name("operator"), part.field("argument")
         if part.type == "field_expression":
             place = self.designated(argument) if op is not None and op.type == "." else self.pointed(argument)
@@ -235,6 +234,12 @@ class ObjectReader(ShapeReader):
         self.serial += 1
         return MemoryObject(name, shape, part, self.serial, constant, rest)
 
+    def apart(self, name: str, value: Value, part: Part) -> WholeObject:
+        """A parameter whose address is taken, as an object of its own."""
+        whole = self.made(name, value.type, part, value.why)
+        whole.cells[()] = value
+        return WholeObject(None, value.type, value.why, place=ObjectPlace(whole, (), value.type))
+
     def copied(self, value: Value, name: str, part: Part) -> Value:
         """A structure as an argument or a result has it: an object of its own."""
         if not isinstance(value, WholeObject) or value.place is None or not isinstance(value.place.shape, StructType):
@@ -262,6 +267,12 @@ class ObjectReader(ShapeReader):
         return isinstance(value, KnownPointer) and isinstance(shape, CType) and (wide or shape.bits == WORD)
 
     # ------------------------------------------------------------ expressions
+
+    def name(self, part: Part) -> Value:
+        """A variable whose address is taken is an object of its own."""
+        found = super().name(part)
+        scalar = isinstance(found, WholeObject) and found.place is not None and isinstance(found.place.shape, CType)
+        return self.load(found.place, part) if scalar else found  # type: ignore[attr-defined]
 
     def _pointer_expression(self, part: Part) -> Value:
         if str(part).startswith("&") and self.designates(part.field("argument")):

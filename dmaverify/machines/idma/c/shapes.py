@@ -116,6 +116,17 @@ class ShapeReader(Evaluator):
             shape = ArrayType(shape, count) if count else UnreadType(f"how long `{node}` is, is not known")
         return str(node), shape
 
+    def pointee_of(self, type_: Part | None, declarator: Part) -> Shape | None:
+        """What a pointer points at by its declarator, or a parameter that is written as an array; None of others."""
+        stars, node = 0, declarator
+        while node.type == "pointer_declarator" and (inner := node.field("declarator")) is not None:
+            stars, node = stars + 1, inner
+        if node.type == "array_declarator":
+            return self.declared_shape(type_, declarator, elements=True)[1]
+        if node.type != "identifier" or not stars:
+            return None
+        return self.shape_of(type_) if stars == 1 else self.type_of(type_, stars - 1)
+
     def static_shape(self, part: Part | None) -> Shape | None:
         """The type of an expression over objects, which does not run; None of what is none."""
         part = self.operand(part)

@@ -15,7 +15,7 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.idma.c.arguments import PLACE, USUAL, Arguments, Misaligned, polynomial
-from dmaverify.machines.idma.c.conditions import Clauses, fixes, named_in, strongest, told_clause
+from dmaverify.machines.idma.c.conditions import Clauses, fixes, modes, named_in, strongest, told_clause
 from dmaverify.machines.idma.c.driver import FunctionOfFile
 from dmaverify.machines.idma.c.launches import FunctionLaunches
 from dmaverify.machines.idma.derive import descriptor_facts
@@ -256,22 +256,30 @@ class ArgumentSearch:
         return [run for run in self.runs if run.status == "proved" and run.launches]
 
     def conditions(self, right: Sequence[SymbolicRun]) -> list[str]:
-        """Values for which some runs stand, each a conjunction; none that fixes an argument. Of what differs from round
-        to round a run knows two rounds, so that all runs that are told have to be of such.
+        """Values for which some runs stand, each a conjunction; none that fixes an argument, but beside others a flag.
+        Of what differs from round to round a run knows two rounds, so that all that are told have to be of such.
         """
+        every, symbols = [run.region for run in self.runs if run.region is not None], self.function.symbols.known
+        chosen = modes(every, symbols)
+        several = {name: one for name, one in symbols.items() if name not in chosen}
         regions = (run.region for run in self.runs if run.status in ("proved", "stopped") and run.region is not None)
-        known = [replace(region, facts=tuple(strongest(region.facts))) for region in regions]
-        clauses, told = Clauses(self.template, known), list[SizeRegion]()
+        every_symbol = tuple(symbols.values())
+        known = [replace(one, facts=tuple(strongest(one.facts, one.floors, every_symbol))) for one in regions]
+        clauses, told, rounds = Clauses(self.template, known), list[SizeRegion](), True
         each = ""
-        for run in sorted(right, key=lambda one: -one.looped):
-            assert run.region is not None
-            if (each and not run.looped) or len(told) == MOST_CLAUSES:
+        of = [(run, run.region, fixes(run.region.facts, symbols)) for run in right if run.region is not None]
+        for run, region, one_value in sorted(of, key=lambda one: (one[2], -one[0].looped)):
+            if len(told) == MOST_CLAUSES:
                 break
-            if not fixes(run.region.facts, self.function.symbols.known):
-                found = clauses.of(run.region, run.values)
-                told = clauses.joined(told, found)
-                if run.looped and named_in(found.facts, found) & self.function.symbols.each:
-                    each = "in any two rounds of a loop, "
+            if (each and not run.looped) or (one_value and (not told or fixes(region.facts, several))):
+                continue
+            found = clauses.of(region, run.values)
+            if run.looped and named_in(found.facts, found) & self.function.symbols.each:
+                if not rounds:
+                    continue
+                each = "in any two rounds of a loop, "
+            told = clauses.joined(told, found)
+            rounds &= bool(run.looped)
         return [f"{each}{told_clause(told[0])}", *map(told_clause, told[1:])] if told else []
 
     def plain(self, run: SymbolicRun) -> FunctionLaunches | None:

@@ -61,7 +61,8 @@ class ObjectUses(ObjectReader):
 
     def _use(self, name: Part) -> str:
         """What is done with an object where its name stands: a number of it, or its size, is `read`, or it is `set`."""
-        node, follows, above = name.node, False, name.node.parent
+        held, node, above = self.lookup(name), name.node, name.node.parent
+        follows = isinstance(held, WholeObject) and held.place is not None and isinstance(held.place.shape, CType)
         while above is not None:
             if above.type in ELEMENTS and above.child_by_field_name("argument") == node:
                 if str(Part(above, name.text)).startswith("&"):

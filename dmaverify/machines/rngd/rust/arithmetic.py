@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.calls import MOVES
-from dmaverify.machines.rngd.rust.code import child, named
+from dmaverify.machines.rngd.rust.code import RangeEnds, named, range_at
 from dmaverify.machines.rngd.rust.declares import declares_method
+from dmaverify.machines.rngd.rust.endings import OVERFLOWS, build_choice
 from dmaverify.machines.rngd.rust.escapes import clip
+from dmaverify.machines.rngd.rust.failures import Failure, beyond, fails, gives_none, method_fails
 from dmaverify.machines.rngd.rust.flow import ControlFlow
 from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.lists import elements, lacking, listed, loose
 from dmaverify.machines.rngd.rust.module import Item
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
 _SIGNS = {"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"}
 _TABLES = {"array_expression", "reference_expression", "tuple_expression", "struct_expression"}
 _LEAVES = "may leave"
+_STEPS = {"step_by", "chunks", "chunks_exact", "windows"}
+_AT = {*_STEPS, "get", "first", "last"}
 _BY_TEXT = re.compile(r"(?<!\.)\b(?:min|max)$|\bsize_of\b|\.checked_\w+\(.*\.unwrap$", re.DOTALL)
 
 
@@ -55,14 +60,15 @@ class RustArithmetic(ControlFlow):
 
     def _binary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """An operator on what its sides are, where they are more than names of numbers."""
+        if range_at(code, node) is not None:
+            return self._range_expression(code, node, frame, expected)
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         sign = node.child_by_field_name("operator")
         if left is None or right is None or sign is None or code.text(sign) not in _SIGNS:
             return super()._binary_expression(code, node, frame, expected)
         sides = [self.value(code, one, frame, None) for one in (left, right)]
         singles = [one.single if isinstance(one, Numbers) else None for one in sides]
-        if code.text(sign) in "/%" and singles[1] == 0:
-            self.walk.leave("program")
+        self.failed(fails(code.text(sign), *_numbers(sides)))
         made = self._made(code, node, [left, right], sides, frame)
         if made is None and None not in singles:
             return Unknown(f"`{clip(code.text(node))}` {_LEAVES} its type", code.span(node))
@@ -83,6 +89,7 @@ class RustArithmetic(ControlFlow):
             return value
         if not isinstance(value, Numbers):
             return Opaque("", sources_of(value))
+        self.failed(method_fails("neg", [value]) if sign == "-" else None)
         made = self._made(code, node, [inner], [value], frame)
         return made or Unknown(f"what `{sign}` makes of `{clip(code.text(inner))}`", code.span(inner))
 
@@ -109,6 +116,12 @@ class RustArithmetic(ControlFlow):
             number = self.types.number(code, node, frame)
             if number is not None:
                 return number
+        kind = code.text(function).removesuffix("::try_from") if function is not None else ""
+        if kind in INTEGERS and given is not None and len(named(given)) == 1:
+            value = self.value(code, named(given)[0], frame, None)
+            how = beyond(value, *INTEGERS[kind], checked=False) if isinstance(value, Numbers) else None
+            if how is not None and how.every:
+                return self.nothing_at_all("Err")
         while function is not None and function.type == "parenthesized_expression" and len(named(function)) == 1:
             function = named(function)[0]
         if function is None or function.type != "closure_expression" or given is None:
@@ -124,47 +137,86 @@ class RustArithmetic(ControlFlow):
         frame: Frame, expected: Value | None,
     ) -> Value:  # fmt: skip
         """A method of an integer, of what it is called on and given."""
-        plain = not any(MOVES.search(one.text or b"") for one in arguments) and not name.startswith("checked_")
+        plain = not any(MOVES.search(one.text or b"") for one in arguments)
         if isinstance(receiver, Numbers) and plain and not declares_method(frame.scope, name, of_integers=True):
             given = [receiver, *(self.value(code, one, frame, None) for one in arguments)]
+            numbers = [one for one in given if isinstance(one, Numbers)]
+            if len(numbers) == len(given):
+                self.failed(method_fails(name, numbers))
+            if len(numbers) == len(given) and gives_none(name, numbers):
+                return self.nothing_at_all("None")
             made = self._made(code, node, [named(node.children[0])[0], *arguments], given, frame)
-            if made is not None and name not in ("into", "clone", "get"):
+            if made is not None and name not in ("into", "clone", "get") and not name.startswith("checked_"):
                 return made
+        if isinstance(receiver, Sequence) and name in _AT and not methods_named(frame.scope, name):
+            found = self._lacks(code, node, name, receiver, arguments, frame)
+            if found is not None:
+                return found
         return super()._other(code, node, name, receiver, generics, arguments, frame, expected)
 
+    def failed(self, how: Failure | None) -> None:
+        """The program ends here where an operation fails; the turns before one that fails run."""
+        if how is not None:
+            exits = list(self.walk.exits)
+            self.stop(build_choice(OVERFLOWS) if how.checked else None)
+            self.walk.exits = self.walk.exits if how.every else exits
+
     # ------------------------------------------------------------ lists and constants
+
+    def _lacks(
+        self, code: Code, node: Node, name: str, whole: Sequence, arguments: list[Node], frame: Frame
+    ) -> Value | None:
+        """What `get(9)`, `first()` or `step_by(0)` come to where there is no such element, or no such step."""
+        given = [self.types.number(code, one, frame) for one in arguments]
+        at = 0 if name in ("first", "last") else given[0].single if len(given) == 1 and given[0] is not None else None
+        if at == 0 and name in _STEPS:
+            self.stop()
+        lacks = at is not None and whole.count is not None and at >= whole.count
+        none = lacks and name not in _STEPS and self._stays(code, named(node.children[0])[0], frame)
+        return self.nothing_at_all("None") if none else None
+
+    def _stays(self, code: Code, node: Node, frame: Frame) -> bool:
+        """Whether a list is as long as it is known to be: nothing can change it."""
+        while node.type in ("parenthesized_expression", "reference_expression", "index_expression") and named(node):
+            node = named(node)[0] if node.type == "index_expression" else named(node)[-1]
+        if node.type == "identifier":
+            return not self.may_change(code.text(node), frame)
+        return node.type == "array_expression"
 
     def _index_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         inner = named(node)
         whole = self.value(code, inner[0], frame, None) if inner else Unknown("")
-        places = self._places(code, inner[1], frame, whole) if len(inner) > 1 else None
-        at = places or (self.value(code, inner[1], frame, None) if len(inner) > 1 else Unknown(""))
+        ends = range_at(code, inner[1]) if len(inner) > 1 else None
+        stays = isinstance(whole, Sequence) and self._stays(code, inner[0], frame)
+        if ends is not None and isinstance(whole, Sequence):
+            low, high = self._ends_read(code, ends, frame)
+            if _lies_outside(whole.count if stays else None, ends, low, high):
+                self.stop()
+            return self._slice(whole, ends, low, high)
+        at = self.value(code, inner[1], frame, None) if len(inner) > 1 else Unknown("")
         if not isinstance(whole, Sequence):
             return Unknown("an element of something")
         if isinstance(at, Sequence):
-            return self._slice(whole, at)
+            return self._several(whole, at)
         if isinstance(at, Unknown) and (_LEAVES in at.reason or lacking(at)):
             return at  # it stops there
         found = self.one_of(whole, at.single if isinstance(at, Numbers) else None)
-        self.walk.stops += [self.walk.when] if lacking(found) else []
+        if isinstance(at, Numbers) and stays and whole.count is not None:
+            self.failed(beyond(at, 0, whole.count, checked=False))
         return found
 
-    def _places(self, code: Code, node: Node, frame: Frame, whole: Value) -> Sequence | None:
-        """`..b`, `a..`, `..` of a list whose length is known."""
-        own = elements(whole) if isinstance(whole, Sequence) else None
-        ends = [one.type in ("..", "..=") for one in node.children] if node.type == "range_expression" else []
-        if own is None or not own or not (ends[:1] == [True] or ends[-1:] == [True]):
-            return None
-        values = [self.value(code, one, frame, None) for one in named(node)]
-        singles = [one.single for one in values if isinstance(one, Numbers)]
-        if len(singles) < len(values) or None in singles:
-            return None
-        low = 0 if ends[0] else singles[0] or 0
-        high = len(own) if ends[-1] else (singles[-1] or 0) + (child(node, "..=") is not None)
-        return listed([Numbers.of(at) for at in range(low, high)]) if 0 <= low < high <= len(own) else None
+    def _slice(self, value: Sequence, ends: RangeEnds, low: Numbers | None, high: Numbers | None) -> Sequence:
+        """`list[a..b]`, `list[..b]`, `list[a..]`."""
+        own = elements(value)
+        first = 0 if ends.low is None else low.single if low is not None else None
+        last = len(own or ()) if ends.high is None else high.single if high is not None else None
+        if own is None or first is None or last is None or not 0 <= first < last + ends.closed <= len(own):
+            self.ledger.any_of(value, self.walk.when)
+            return loose(value)
+        return listed(own[first : last + ends.closed])
 
-    def _slice(self, value: Sequence, places: Sequence) -> Sequence:
-        """`list[a..b]`."""
+    def _several(self, value: Sequence, places: Sequence) -> Sequence:
+        """`list[r]` of a range that has a name."""
         own, at = elements(value), elements(places)
         found = [place.low for place in at or () if isinstance(place, Numbers)]
         if own is None or at is None or max(found, default=0) >= len(own):
@@ -183,14 +235,33 @@ class RustArithmetic(ControlFlow):
 
     def _range_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """A range, whose ends are constant expressions, or numbers as they are read."""
-        found = self.range(code, node, frame)
-        if found is not None:
-            return found
-        values = [self.value(code, one, frame, None) for one in named(node)]
-        ends = [self._made(code, one, [one], [value], frame) for one, value in zip(named(node), values, strict=True)]
-        if len(ends) == 2 and ends[0] is not None and ends[1] is not None:
-            found = self.between(ends[0], ends[1], closed=child(node, "..=") is not None)
+        ends, found = range_at(code, node), self.range(code, node, frame)
+        if found is not None or ends is None:
+            return found or self._rest(code, node, frame)
+        low, high = self._ends_read(code, ends, frame)
+        if low is not None and high is not None:
+            found = self.between(low, high, closed=ends.closed)
         return found or Sequence(Unknown("a number of a range that is not known"))
+
+    def _ends_read(self, code: Code, ends: RangeEnds, frame: Frame) -> tuple[Numbers | None, Numbers | None]:
+        """The ends of a range as they are read, None where one is open or no number that is known."""
+        made: list[Numbers | None] = []
+        for own, one in ((code, ends.low), (ends.code, ends.high)):
+            value = self.value(own, one, frame, None) if one is not None else Unknown("")
+            made.append(self._made(own, one, [one], [value], frame) if one is not None else None)
+        return made[0], made[1]
+
+
+def _numbers(values: list[Value]) -> list[Numbers | None]:
+    return [one if isinstance(one, Numbers) else None for one in values]
+
+
+def _lies_outside(count: int | None, ends: RangeEnds, low: Numbers | None, high: Numbers | None) -> bool:
+    """Whether a slice surely stops: it begins behind its end, or ends behind that of its list."""
+    begin = low.low if low is not None else 0
+    least, most = (high.low + ends.closed, high.high + ends.closed) if high is not None else (None, None)
+    most = count if ends.high is None else most
+    return (most is not None and begin > most) or (count is not None and least is not None and least > count)
 
 
 def _all_numbers(value: Value) -> bool:

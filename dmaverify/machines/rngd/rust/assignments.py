@@ -49,7 +49,7 @@ class Assignments(Functions):
         known_before = (old,) if known(old) else ()
         for one in (*known_before, value):
             self.ledger.give(one, self.walk.when, soft=True)
-        either = old if isinstance(old, Pending) else self.either((*known_before, value))
+        either = old if isinstance(old, Pending) else self.another(self.either((*known_before, value)))
         for outside in around:
             outside.locals[name] = either
 

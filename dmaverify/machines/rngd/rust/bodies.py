@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
-from dmaverify.machines.rngd.rust.carries import may_hold
 from dmaverify.machines.rngd.rust.cfg import built
-from dmaverify.machines.rngd.rust.code import child, in_closure, label_of, named, passes_on
+from dmaverify.machines.rngd.rust.code import child, in_closure, label_of, named, passes_on, taken_along, takes_along
 from dmaverify.machines.rngd.rust.conclusions import conclude
 from dmaverify.machines.rngd.rust.flow import ITEMS
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import parameters_around
-from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.invocations import Invocations, items_made
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
@@ -29,19 +27,15 @@ from dmaverify.machines.rngd.rust.sites import (
     is_host,
     is_kernel,
     moves,
-    speaks_of_tensors,
     takes_numbers,
     told_by_calls,
 )
 from dmaverify.machines.rngd.rust.values import (
-    Dtype,
     Numbers,
     Opaque,
     Pending,
     Record,
     RustTensor,
-    Sequence,
-    Tuple,
     Unknown,
     Value,
     changing,
@@ -92,7 +86,7 @@ class Bodies(Invocations):
             return
         frame = Frame(item.scope, {**parameters_around(item, own), **generics}, {}, own)
         self.ledger, self.walk, self.spent = EffectLedger(), WayWalk(), 0
-        self.nothing, self.absent = [], {}
+        self.nothing, self.absent, self.followed = [], {}, False
         for one in item.parameters:
             if one.type == "parameter":
                 pattern = one.child_by_field_name("pattern")
@@ -144,8 +138,8 @@ class Bodies(Invocations):
         return host and moves(item) and not made & (self.ledger.empty | self.ledger.received.keys())
 
     def inlines(self, item: Item, bound: Mapping[str, Value], passed: list[Value]) -> bool:
-        """Whether a call is read with what it passes, which begins with `self` and ends with what it gives: something
-        of that can hold a tensor, or it gives numbers, every generic argument is known, and it is no recursion.
+        """Whether a call is read with what it passes, which begins with `self` and ends with what it gives: every
+        generic argument is known, and it is no recursion.
         """
         body = item.node.child_by_field_name("body")
         if body is None or body.has_error or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
@@ -153,11 +147,6 @@ class Bodies(Invocations):
         if any(name not in bound or not known(bound[name]) for name in told_by_calls(item)):
             return False
         if self.judged_alone(item, passed[:-1]):
-            return False
-        if item not in self.telling:
-            self.telling[item] = speaks_of_tensors(item)
-        plain = isinstance(passed[-1], (Record, Tuple, Sequence)) or _is_number(passed[-1])
-        if not self.telling[item] and not plain and not any(may_hold(self.types, one) for one in passed):
             return False
         self.spent += 1
         return self.spent <= MAX_INLINED
@@ -288,6 +277,11 @@ class Bodies(Invocations):
 
     def _value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         kind = node.type
+        leaving = taken_along(code, node)
+        if leaving is not None:
+            leave, again, given = leaving
+            self._leaves(code, leave, self.value(again, given, frame, self.result if leave.type[0] == "r" else None))
+            return Opaque("()")
         if kind in ("identifier", "self"):
             return self._name(code, node, frame, expected)
         if kind in _NUMERIC:
@@ -333,7 +327,8 @@ class Bodies(Invocations):
         """`?`: where a value is nothing, so is what the function gives."""
         found = self.value(code, named(node)[0], frame, expected)
         nothing = list(self.nothing)
-        if not self.absent and any(kind == "function" for _, kind, _ in self.walk.scopes):
+        told = self.followed or id(found) in self.absent
+        if not told and any(kind == "function" for _, kind, _ in self.walk.scopes):
             self.leaves_on(self.walk.unsaid(), "function")  # of the outermost function nothing is given away
         found = self.something(found, "function")
         self.nothing = nothing if in_closure(node) else self.nothing
@@ -349,8 +344,7 @@ class Bodies(Invocations):
         if value is not None and expected is not None:
             self.later_uses.used(value, expected)
         if value is None and name == "None":
-            self.gives_nothing(node, [self.walk.when])
-            return Opaque("None")
+            return self.literally_nothing(node, name, frame.scope)
         if value is None:
             self.mentioned(code, node, None, frame)
             number, item = self.types.look(frame)("path", name), frame.scope.find(name)
@@ -373,13 +367,9 @@ class Bodies(Invocations):
         with self.walk.within("block", label):
             found = self.block(code, node, frame, expected)
         ends = [one for one in walk(node) if label and one.type == "break_expression" and label_of(code, one) == label]
-        if any(one.type != "label" for end in ends for one in named(end)):
+        if any(map(takes_along, ends)):
             return Unknown(f"the value of a block that `break {label}` may leave", code.span(node))
         return found
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value, Dtype) and value.name in INTEGERS
 
 
 def _told(numbers: Numbers) -> str:

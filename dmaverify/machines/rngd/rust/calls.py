@@ -210,7 +210,7 @@ class Calls(Assignments):
         frame: Frame, expected: Value | None,
     ) -> Value:  # fmt: skip
         place = TILES[name]
-        self.types.left = ""
+        self.types.left, before, exits = "", (self.walk.when, self.walk.dead), list(self.walk.exits)
         values = [self.value(code, one, frame, None) for one in arguments]
         doubt = self.types.doubt(code.text(arguments[0]) if arguments else "", frame)
         if place not in tensor.fields:
@@ -230,9 +230,9 @@ class Calls(Assignments):
         size = length.single if isinstance(length, Numbers) else None
         at = code.span(arguments[0]) if arguments else code.span(node)
         stops = lacking(values[0]) if arguments and arguments[0].type == "index_expression" else ""
-        when = (self.walk.when, self.walk.dead, doubt, stops)
-        call = TileCall(place, as_map[0], size, as_map[1], start, code.span(node), at, self.library, *when)
-        return tiled(tensor, call)
+        self.walk.exits = exits if stops else self.walk.exits  # it is told as a start that does not exist
+        made, when = (as_map[0], size, as_map[1], start), (*before, doubt, stops)
+        return tiled(tensor, TileCall(place, *made, code.span(node), at, self.library, *when))
 
     def _reshape(
         self, code: Code, node: Node, tensor: RustTensor, generics: tuple[Value, ...], wanted: RustTensor | None

@@ -1,4 +1,4 @@
-"""Cells of buffers: which positions a view of a tensor covers for all starts of its window, as a walk.
+"""Cells of buffers: which positions a view of a tensor covers, and how loops move it.
 
 Knows: digits of mappings of every class of place, starts that are progressions.
 Does not know: order, branches, what cells decide (`prove.flow.buffers`), findings.
@@ -16,6 +16,7 @@ from dmaverify.machines.rngd.rust.tile_shapes import form_of
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
 from dmaverify.prove.flow.buffers import HeldAccess, HeldBuffer
 from dmaverify.prove.flow.tile_union import Run
+from dmaverify.prove.flow.unwritten import LoopMove, RowAccess
 from dmaverify.prove.meet import Walk
 from dmaverify.values import replace
 
@@ -31,9 +32,11 @@ def certain(tensor: RustTensor) -> bool:
     return not tensor.window.open and _moves(tensor, dict.fromkeys(PLACES[tensor.tier], 1)) is not None
 
 
-def _moves(tensor: RustTensor, scales: Mapping[str, int]) -> list[Run] | None:
-    """How the starts of a view move in its buffer: one run for each loop; None where that is not known."""
-    runs: dict[frozenset[int], Run] = {}
+def _moves(tensor: RustTensor, scales: Mapping[str, int]) -> list[LoopMove] | None:
+    """How loops move a view in its buffer, from the lowest of its starts where they come in no order; None where that
+    is not known.
+    """
+    moves: dict[frozenset[int], LoopMove] = {}
     seen: set[int] = set()
     for place, numbers in tensor.window.parts:
         if not numbers.exact:
@@ -41,21 +44,21 @@ def _moves(tensor: RustTensor, scales: Mapping[str, int]) -> list[Run] | None:
         if not numbers.step:
             continue
         key, step = numbers.loops, numbers.step * scales[place]
-        if key in runs and key and 0 not in key and runs[key][0] == numbers.count:
-            runs[key] = (numbers.count, runs[key][1] + step)  # one loop moves both
+        (loop,) = key if len(key) == 1 else (0,)
+        step = -step if loop < 0 else step
+        if loop and key in moves and moves[key].count == numbers.count:  # one loop moves both
+            moves[key] = replace(moves[key], step=moves[key].step + step)
             continue
-        own = {abs(loop) for loop in key} or {0}
+        own = set(map(abs, key)) or {0}
         if own & seen or (seen and 0 in own):
             return None
         seen |= own
-        runs[key] = (numbers.count, step)
-    return list(runs.values())
+        moves[key] = LoopMove(abs(loop) or numbers.shape, frozenset(own) - {0}, numbers.count, step)
+    return list(moves.values())
 
 
-def cover_of(tensor: RustTensor, sizes: Sequence[int]) -> Walk | None:
-    """The live positions of a view in its buffer, whose places have these sizes, the furthest apart first; None where
-    digits cannot tell.
-    """
+def cover_of(tensor: RustTensor, sizes: Sequence[int]) -> RowAccess | None:
+    """The live positions of a view in its buffer, whose places have these sizes; None where digits cannot tell."""
     if not all(isinstance(tensor.fields[place], Map) for place in PLACES[tensor.tier]) or not certain(tensor):
         return None
     scale = 1
@@ -69,12 +72,13 @@ def cover_of(tensor: RustTensor, sizes: Sequence[int]) -> Walk | None:
         scales[place] = scale
         runs += [(digit.live, digit.step * scale) for digit in form.digits if digit.live > 1]
         scale *= size
-    base = sum(numbers.low * scales[place] for place, numbers in tensor.window.parts)
     moves = _moves(tensor, scales)
     if moves is None:
         return None
-    made = Walk(base, tuple(sorted((*runs, *moves), key=lambda run: (run[1], run[0]), reverse=True)))
-    return made if made.low >= 0 and made.high < scale else None
+    base = sum(numbers.low * scales[place] for place, numbers in tensor.window.parts)
+    base -= sum((move.count - 1) * move.step for move in moves if move.step < 0)  # where the first turn is
+    made = RowAccess(Walk(base, tuple(runs)), frozenset(moves))
+    return made if made.cells.low >= 0 and made.cells.high < scale else None
 
 
 def held_buffer(
@@ -84,21 +88,20 @@ def held_buffer(
     buffer, sizes = whole.buffer, sizes_of(whole)
     tiled = any(effect.tensor.window.tiled for _, effect in writes)
 
-    def cells(tensor: RustTensor) -> Walk | None:
-        return cover_of(tensor, sizes) if tiled else Walk(0, ())
+    def cells(tensor: RustTensor) -> RowAccess | None:
+        return cover_of(tensor, sizes) if tiled else RowAccess(Walk(0, ()))
 
     def access(one: Effect | HeldNeed, at: int, site: Site | None) -> HeldAccess:
-        own = one.tensor.window.parts
+        window = one.tensor.window
         return HeldAccess(
             at, one.when, cells(one.tensor), site.span.line if site is not None else 0, certain(one.tensor),
-            one.tensor.window.open, one.tensor.window.tiled,
-            moving=frozenset(abs(loop) for _, numbers in own for loop in numbers.loops if numbers.step),
-            starts=tuple((place, numbers.shape) for place, numbers in own),
-            repeats=next(((numbers.turns, numbers.count) for _, numbers in own if numbers.repeats), None), of=one,
+            window.open, window.tiled, of=one,
         )  # fmt: skip
 
+    shown = cells(whole)
     return HeldBuffer(
-        buffer.name if buffer is not None else "the tensor", prod(sizes) if tiled else 1, cells(whole),
+        buffer.name if buffer is not None else "the tensor", prod(sizes) if tiled else 1,
+        None if shown is None else shown.cells,
         tuple(replace(access(one, at, one.site), partial=one.partial) for at, one in writes),
         tuple(replace(access(one, one.after, one.site), soft=one.soft) for one in needs),
         own, alone, buffer.serial if buffer is not None else 0,

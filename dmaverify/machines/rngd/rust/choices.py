@@ -12,8 +12,9 @@ import re
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.code import arguments_in, named, places, split_top
+from dmaverify.machines.rngd.rust.code import compared, named, places
 from dmaverify.machines.rngd.rust.declares import ASSERTS
+from dmaverify.machines.rngd.rust.endings import build_choice
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.module import Item
@@ -155,7 +156,7 @@ class Choices(Conditions):
         """A statement that some builds have: it is one arm of a choice, and what it names is not known."""
         arm = int(condition.startswith("not(") and condition.endswith(")"))
         text = condition[4:-1] if arm else condition
-        with self.walk.chosen(self._of_build(text, arm)):
+        with self.walk.chosen(build_choice(text, arm)):
             before = dict(frame.locals)
             self.value(code, node, frame, None)
         for name, value in frame.locals.items():
@@ -163,27 +164,20 @@ class Choices(Conditions):
                 self.ledger.lose(value)
                 frame.locals[name] = changing(value, Unknown(f"`{name}` hangs on `{text}`", code.span(node)))
 
-    def _of_build(self, text: str, arm: int = 0) -> WayChoice:
-        """That a build has a setting, or (1) has it not."""
-        return WayChoice(f"cfg!({text})", arm, 2, (f"`{text}` is set", f"`{text}` is not set"))
-
-    def asserted(self, code: Code, called: str, text: str, byte: int, frame: Frame) -> None:
-        """`assert!(c)`: nothing behind it runs where the condition does not hold; builds with `debug_assertions` have
-        `debug_assert!(c)`.
-        """
-        parts = split_top(text, ",")
-        sign = ASSERTS.get(called.removeprefix("debug_"))
-        if sign is None or frame.scope.macro(called) is not None:
+    def asserted(self, code: Code, called: str, given: list[Node], frame: Frame) -> None:
+        """`assert!(c)`, `assert_eq!(a, b)`: nothing behind it runs where the condition does not hold."""
+        sign = ASSERTS[called.removeprefix("debug_")]
+        asked = (code, given[0]) if given and not sign else None
+        if sign and len(given) > 1:
+            asked = compared(code, given[0], sign, given[1])
+        if asked is None or asked[1].has_error:
+            self.stop(self.walk.unsaid())
             return
-        asked = parts[0].strip() if not sign or len(parts) < 2 else f"{parts[0].strip()} {sign} {parts[1].strip()}"
-        again, inner = arguments_in(code, asked, byte)
-        truth = truth_at(again, inner[0], self.types.look(frame)) if len(inner) == 1 else None
-        if truth is True or (truth is None and len(inner) != 1):
-            return
-        fails = () if truth is False else (self.choices(again, inner[0], frame)[1],)
-        some = (self._of_build("debug_assertions"),) if called.startswith("debug_") else ()
-        with self.walk.chosen(OnWay((*some, *fails))):
-            self.walk.leave("program")
+        truth = truth_at(*asked, self.types.look(frame))
+        if truth is None:
+            self.stop(self.choices(*asked, frame)[1])
+        elif not truth:
+            self.stop()
 
     def choices(self, code: Code, condition: Node, frame: Frame) -> tuple[WayChoice, WayChoice]:
         """The two arms of a condition. Conditions that ask the same of the same values are one decision."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.trees import Code, parser_of, walk
 from dmaverify.machines.rngd.rust.cfg import built
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -24,6 +25,16 @@ _ARMS = {
     "block", "unsafe_block", "expression_statement", "parenthesized_expression", "if_expression", "else_clause",
     "match_expression", "match_block", "match_arm",
 }  # fmt: skip
+_BOUND = {
+    "identifier", "integer_literal", "boolean_literal", "call_expression", "field_expression", "index_expression",
+    "scoped_identifier", "parenthesized_expression",
+}  # fmt: skip
+"""Expressions that an operator beside them does not take apart."""
+_LEFT_OPEN = {
+    "binary_expression", "call_expression", "field_expression", "index_expression", "range_expression",
+    "try_expression", "type_cast_expression",
+}  # fmt: skip
+"""Expressions that begin with another one."""
 _PLACEHOLDER = re.compile(r"\{\{\s*crate_name\s*\}\}")
 """The name of the crate in a template of `cargo generate`."""
 
@@ -124,6 +135,80 @@ def arguments_in(code: Code, text: str, byte: int) -> tuple[Code, list[Node]]:
     again, tree = parse_fragment(code, text, byte, "fn f(){g(", ");}")
     given = next((one for one in walk(tree) if one.type == "arguments"), None)
     return again, named(given) if given is not None else []
+
+
+def compared(code: Code, left: Node, sign: str, right: Node) -> tuple[Code, Node] | None:
+    """The condition `left sign right` of two expressions, standing where the left one does, whatever binds in them."""
+    sides = [code.text(one) if one.type in _BOUND else f"({code.text(one)})" for one in (left, right)]
+    shift = int(left.type not in _BOUND)
+    again, found = arguments_in(code, f"{sides[0]} {sign} {sides[1]}", left.start_byte - shift)
+    return (again, found[0]) if len(found) == 1 and not found[0].has_error else None
+
+
+@dataclass(frozen=True)
+class RangeEnds:
+    """The ends of `a..b`, None where it is open; `high` stands in `code`."""
+
+    low: Node | None
+    high: Node | None
+    code: Code
+    closed: bool
+
+    @property
+    def upto(self) -> str:
+        """The name that a range from a number on ends at."""
+        begun = self.low is not None and self.low.type == "integer_literal"
+        return self.code.text(self.high) if begun and self.high is not None and self.high.type == "identifier" else ""
+
+
+def range_at(code: Code, node: Node) -> RangeEnds | None:
+    """A range, by whatever name the grammar has it: it takes `a..-b` and `a..<S>::N` for operations, `..=b` for an
+    assignment.
+    """
+    first = node
+    while first.type in ("binary_expression", "assignment_expression") and first.children:
+        first = first.children[0]
+    if first.type != "range_expression":
+        return None
+    low, high = sides_of(first)
+    if first == node:
+        return RangeEnds(low, high, code, child(node, "..=") is not None)
+    sign = code.data[first.end_byte : node.end_byte].lstrip()[:1]
+    if high is not None or sign not in (b"-", b"*", b"&", b"<", b"="):
+        return None
+    closed = sign == b"="
+    start = first.end_byte + code.data[first.end_byte : node.end_byte].index(sign) + closed
+    again, found = arguments_in(code, code.data[start : node.end_byte].decode("utf-8", "replace"), start)
+    return RangeEnds(low, found[0], again, closed) if len(found) == 1 and not found[0].has_error else None
+
+
+def taken_along(code: Code, node: Node) -> tuple[Node, Code, Node] | None:
+    """A `break` or `return`, and what it takes along where the grammar takes it for the left side of that: `break -1`,
+    `break (a).0`.
+    """
+    first = node
+    while first.type in _LEFT_OPEN and first.children:
+        first = first.children[0]
+    if first == node or first.type not in ("break_expression", "return_expression"):
+        return None
+    rest = code.data[first.end_byte : node.end_byte].decode("utf-8", "replace")
+    again, found = arguments_in(code, rest, first.end_byte)
+    return (first, again, found[0]) if len(found) == 1 and not found[0].has_error else None
+
+
+def takes_along(leave: Node) -> bool:
+    """Whether a `break` gives a value."""
+    outer = leave.parent
+    left = outer is not None and outer.type in _LEFT_OPEN and outer.children[0] == leave
+    return left or any(one.type != "label" for one in named(leave))
+
+
+def sides_of(node: Node) -> tuple[Node | None, Node | None]:
+    """What stands before and behind the sign of a range, as an expression or as a pattern."""
+    sign = next((one for one in node.children if one.type in ("..", "..=")), node)
+    before = [one for one in named(node) if one.end_byte <= sign.start_byte]
+    after = [one for one in named(node) if one.start_byte >= sign.end_byte]
+    return next(iter(before), None), next(iter(after), None)
 
 
 @lru_cache(maxsize=1024)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.accesses import Unjudged
+from dmaverify.machines.rngd.rust.endings import CHECKED
 from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.sites import Sites, is_kernel
@@ -42,9 +43,11 @@ def conclude(reader: Sites, item: Item) -> None:
             site.leave_open(said)
         else:
             site.remark(said)
-    if stops and not reader.stack and is_kernel(item) and Ways().all_pass(OnWay(), stops):
+    always = bool(stops) and not reader.stack and is_kernel(item) and Ways().all_pass(OnWay(), stops)
+    if always or (stops and not reader.stack and is_kernel(item) and Ways().all_pass(CHECKED, stops)):
         told_at = _told_at(reader, item, None, None, listed)
-        why = f"every run of `{item.name}` stops: nothing is judged of a kernel that never ends as it should"
+        of = "" if always else " in a build with debug assertions and overflow checks"
+        why = f"every run of `{item.name}` stops{of}: nothing is judged of a kernel that never ends as it should"
         if told_at is not None:
             told_at.leave_open(Unjudged("core/definite", why, True))
     if listed and len(ledger.born) > 1:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.choices import Choices
-from dmaverify.machines.rngd.rust.code import above, child, named, parts_of
+from dmaverify.machines.rngd.rust.code import above, child, label_of, named, parts_of, range_at
 from dmaverify.machines.rngd.rust.declares import KNOWN_MACROS
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import like, operated, settled, typed, unified
 from dmaverify.machines.rngd.rust.lists import elements, range_of
-from dmaverify.machines.rngd.rust.numbers import number_at, number_left, number_of
+from dmaverify.machines.rngd.rust.numbers import number_at, number_left
 from dmaverify.machines.rngd.rust.sites import is_host, takes_numbers
 from dmaverify.machines.rngd.rust.values import Numbers, Sequence, Unknown, Value
 from dmaverify.values import dataclass
@@ -28,9 +28,9 @@ from dmaverify.values import dataclass
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_RANGE = re.compile(r"(.*?)\.\.(=?)(.*)", re.DOTALL)
-_CHANGES = ("assignment_expression", "compound_assignment_expr")
-_AROUND = {"for_expression", "while_expression", "loop_expression", "closure_expression", "async_block"}
+CHANGES = ("assignment_expression", "compound_assignment_expr")
+_LOOPS = {"for_expression", "while_expression", "loop_expression"}
+_AROUND = {*_LOOPS, "closure_expression", "async_block"}
 _READS = {"min", "max", "pow", "div_ceil", "next_multiple_of", "abs_diff", "saturating_sub", "clone", "into", "get"}
 
 MAX_TURNS, MAX_UNROLLED = 64, 1024  # of a loop that is read turn by turn; of all of them in one function
@@ -175,9 +175,10 @@ class Counters(Choices):
         if found is not None:
             return found
         value = self.value(code, node, frame, None)
-        if isinstance(value, Sequence) and not (node.type == "range_expression" and isinstance(value.part, Unknown)):
+        is_range = range_at(code, node) is not None
+        if isinstance(value, Sequence) and not (is_range and isinstance(value.part, Unknown)):
             return value
-        if node.type == "range_expression":
+        if is_range:
             return Unknown(f"the range `{' '.join(code.text(node).split())[:60]}` is not known before the kernel runs")
         return Unknown("an element of something")
 
@@ -217,10 +218,11 @@ class Counters(Choices):
                     break
                 steps.append(by[0] if values else 0)
             node = named(function)[0] if given is not None else function
-        parts = _RANGE.fullmatch(code.text(node))  # the grammar takes `0..<S>::N` for a comparison
-        if parts is None:
+        ends = range_at(code, node)
+        if ends is None or ends.high is None:
             return None, None, False, steps
-        return number_of(parts[1] or "0", look), number_of(parts[3], look), bool(parts[2]), steps
+        low = number_at(code, ends.low, look) if ends.low is not None else Numbers.of(0)
+        return low, number_at(ends.code, ends.high, look), ends.closed, steps
 
 
 def below(code: Code, condition: Node) -> tuple[str, str, Node] | None:
@@ -239,6 +241,21 @@ def leaves(body: Node) -> bool:
     """Whether something in a body may end it early: `break`, `continue`, a macro whose text is not known here."""
     jumps = {"continue_expression", "break_expression"}
     return any(one.type in jumps or (one.type == "macro_invocation" and not _reads(one)) for one in walk(body))
+
+
+def breaks_of(code: Code, loop: Node) -> list[Node] | None:
+    """Each `break` that ends a loop; None where a macro may have one."""
+    label, todo = label_of(code, loop), [(one, False) for one in named(loop)]
+    found: list[Node] = []
+    while todo:
+        node, inner = todo.pop()
+        if node.type == "break_expression" and (label_of(code, node) == label if label_of(code, node) else not inner):
+            found.append(node)
+        if node.type == "macro_invocation" and (b"break" in (node.text or b"") or not _reads(node)):
+            return None
+        if node.type not in ("closure_expression", "function_item"):
+            todo += [(one, inner or node.type in _LOOPS) for one in named(node)]
+    return found
 
 
 def _reads(macro: Node) -> bool:
@@ -264,7 +281,7 @@ def _changing(code: Code, one: Node) -> Node | None:
     """The assignment that an identifier is the left side of, or what else may change it; None where it is read."""
     inner, outer = one, one.parent
     while outer is not None and not outer.type.endswith(("statement", "block", "arguments")):
-        if outer.type in _CHANGES and outer.child_by_field_name("left") == inner:
+        if outer.type in CHANGES and outer.child_by_field_name("left") == inner:
             alone = inner == one and outer.parent is not None and outer.parent.type == "expression_statement"
             return outer if alone else one
         if outer.type == "token_tree":

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.arithmetic import RustArithmetic
-from dmaverify.machines.rngd.rust.code import child, named, parts_of
+from dmaverify.machines.rngd.rust.code import child, named, parts_of, range_at
 from dmaverify.machines.rngd.rust.counters import CounterStart
+from dmaverify.machines.rngd.rust.failures import fails
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.later import is_open
 from dmaverify.machines.rngd.rust.lists import MAX_LISTED, listed
@@ -159,10 +160,16 @@ class Expressions(RustArithmetic):
     def _generic_function(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         function = node.child_by_field_name("function")
         if function is not None:
+            if code.text(function) == "None":
+                return self.literally_nothing(node, "None", frame.scope)
             self.mentioned(code, function, node.child_by_field_name("type_arguments"), frame)
         return Opaque("")
 
     def _scoped_identifier(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        name, path = node.child_by_field_name("name"), node.child_by_field_name("path")
+        of = code.text(path.child_by_field_name("type") or path) if path is not None else ""
+        if of == "Option" and name is not None and code.text(name) == "None" and frame.scope.find(of) is None:
+            return self.literally_nothing(node, "None", frame.scope)
         self.mentioned(code, node, None, frame)
         return self.list_of(frame.scope.path(parts_of(code.text(node)), values=True)) or Opaque("")
 
@@ -199,6 +206,8 @@ class Expressions(RustArithmetic):
 
     def _assignment_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if range_at(code, node) is not None:
+            return self._range_expression(code, node, frame, expected)
         if left is None or right is None:
             return self._rest(code, node, frame)
         wanted = self.value(code, left, frame, None)
@@ -223,8 +232,14 @@ class Expressions(RustArithmetic):
         return Opaque("()")
 
     def _compound_assignment_expr(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        left = node.child_by_field_name("left")
-        self._rest(code, node, frame)
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        name, sign = code.text(left) if left is not None else "", node.child_by_field_name("operator")
+        by = self.value(code, right, frame, None) if right is not None else Unknown("")
+        if left is not None:
+            self.value(code, left, frame, None)
+        if sign is not None and isinstance(by, Numbers):
+            before = self.live.get(name) if name in self.live else self.begins(code, node, name, frame)
+            self.failed(fails(sign.type.removesuffix("="), before, by))
         if left is not None and code.text(left) in self.live:
             self.changed(code, node, code.text(left), frame)
         elif left is not None and left.type == "identifier":

@@ -8,17 +8,16 @@ other list turn by turn; code that does not run counts for nothing of what trans
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence as Choices
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from dmaverify.language.trees import Code
+from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.cfg import holds
-from dmaverify.machines.rngd.rust.code import child, label_of, named, places
-from dmaverify.machines.rngd.rust.counters import MAX_TURNS, MAX_UNROLLED, Counters, below
+from dmaverify.machines.rngd.rust.code import child, label_of, named, places, range_at
+from dmaverify.machines.rngd.rust.counters import CHANGES, MAX_TURNS, MAX_UNROLLED, Counters, below, breaks_of
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import settled
 from dmaverify.machines.rngd.rust.lists import joined, range_of
@@ -169,7 +168,8 @@ class ControlFlow(Counters):
         for arm in arms:
             inside, pattern = frame.inside(frame.scope), arm.child_by_field_name("pattern")
             if pattern is not None:
-                self.bind(code, named(pattern)[0] if named(pattern) else None, value, inside)
+                own = value if chosen in (None, arm.id) else Unknown("a value that another arm takes")
+                self.bind(code, named(pattern)[0] if named(pattern) else None, own, inside)
             read.append((arm.child_by_field_name("value"), inside))
         taken = next((number for number, arm in enumerate(arms) if arm.id == chosen), None)
         why = f"`{code.text(given)}` is another" if given is not None else "it is another arm"
@@ -187,11 +187,12 @@ class ControlFlow(Counters):
             self.bind(code, pattern, Unknown("a turn that there is none of"), inside)
             self._aside(code, body, inside, None, f"`{code.text(given)}` is empty")
             return Opaque("()")
-        none = None
+        none, ends = None, range_at(code, given)
         if not isinstance(each, Sequence) or not each.count:
-            counts = re.fullmatch(r"\d+\s*\.\.\s*([a-z_]\w*)", code.text(given).strip())
-            none = self.turn_choice(code, node, given, frame, counts[1] if counts is not None else "")
+            none = self.turn_choice(code, node, given, frame, ends.upto if ends is not None else "")
         self._over(code, node, each, pattern or "", frame, none)
+        if ends is not None and ends.high is None and breaks_of(code, node) == []:
+            self.stop()
         return Opaque("()")
 
     def _over(
@@ -235,8 +236,10 @@ class ControlFlow(Counters):
     def _turns(
         self, code: Code, body: Node, inside: Frame, around: Frame, label: str, runs: WayChoice | None,
         count: int = 0,
-    ) -> None:  # fmt: skip
-        """The body of a loop, once for all of its `count` turns (0: not known); `runs` where it may take none."""
+    ) -> list[OnWay]:  # fmt: skip
+        """The body of a loop, once for all of its `count` turns (0: not known); `runs` where it may take none. Gives
+        the ways on which it is left.
+        """
         start, first = self.ledger.clock, len(self.ledger.effects)
         self.changed_within(code, body, inside)
         self.walk.outside.append(frozenset(map(id, around.locals.values())))
@@ -248,10 +251,12 @@ class ControlFlow(Counters):
                 self.value(code, body, inside, None)
             if len(self.walk.exits) > before:
                 self.ledger.stopped(first)
+            left = [one for scope, one in self.walk.exits if scope == self.walk.scopes[-1][0]]
         self.walk.outside.pop()
         del self.walk.turns[number]
         self.ledger.clock += 2
         self.ledger.repeat(start)
+        return left
 
     def _while_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         inside = frame.inside(frame.scope)
@@ -267,17 +272,30 @@ class ControlFlow(Counters):
             asked = below(code, condition) if condition is not None else None
             rises = asked is not None and asked[1] == "<" and self.begins(code, node, asked[0], frame) is not None
             counts = code.text(asked[2]) if asked is not None and rises else ""
-            runs = self.turn_choice(code, node, condition, frame, counts)
+            always = condition is not None and truth_at(code, condition, self.types.look(frame)) is True
+            runs = None if always else self.turn_choice(code, node, condition, frame, counts)
             self.serial += 1
-            self._turns(code, body, inside, frame, label_of(code, node), runs)
+            breaks = self._turns(code, body, inside, frame, label_of(code, node), runs)
+            if always:
+                self._ended_by(code, node, breaks)
         return Opaque("()")
 
     def _loop_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         body = node.child_by_field_name("body")
         if body is not None and not self._by_turns(code, node, frame, label_of(code, node)):
             self.serial += 1
-            self._turns(code, body, frame.inside(frame.scope), frame, label_of(code, node), None)
+            breaks = self._turns(code, body, frame.inside(frame.scope), frame, label_of(code, node), None)
+            self._ended_by(code, node, breaks)
         return Opaque("")
+
+    def _ended_by(self, code: Code, loop: Node, ways: Choices[OnWay]) -> None:
+        """Nothing runs behind a loop without a condition where no `break` is taken. Of a loop that changes what its
+        turns ask it is taken for granted that one is.
+        """
+        breaks = breaks_of(code, loop)
+        changes = any(one.type in CHANGES for one in walk(loop)) and any(one.loose for one in ways)
+        if breaks is not None and (not breaks or (ways and not changes)):
+            self.stop(OnWay((), tuple(ways)))
 
     def _by_turns(self, code: Code, node: Node, frame: Frame, label: str) -> bool:
         """Reads a `while` or `loop` turn by turn, where what its body changes begins at known numbers and is changed

@@ -32,7 +32,7 @@ from dmaverify.machines.rngd.rust.values import (
     Unknown,
     Value,
 )
-from dmaverify.program.ways import WayChoice
+from dmaverify.program.ways import OnWay, WayChoice
 from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
@@ -221,9 +221,9 @@ class KernelFollower(Bodies):
     def _turns(
         self, code: Code, body: Node, inside: Frame, around: Frame, label: str, runs: WayChoice | None,
         count: int = 0,
-    ) -> None:  # fmt: skip
+    ) -> list[OnWay]:  # fmt: skip
         self.leave_open(code, body, "a loop of many turns, or of nobody knows how many")
-        super()._turns(code, body, inside, around, label, runs, count)
+        return super()._turns(code, body, inside, around, label, runs, count)
 
     def leave_unbuilt(self, span: Span, condition: str) -> None:
         self.kernel.open = self.kernel.open or f"what the build has is a question here: {condition}"

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import tensors_in
 from dmaverify.machines.rngd.rust.code import child, parts_of
+from dmaverify.machines.rngd.rust.endings import ENDS, Endings
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import is_standard, methods_named, parameters_around
+from dmaverify.machines.rngd.rust.impls import is_standard, methods_named, parameters_around, standard_path
 from dmaverify.machines.rngd.rust.lookups import SCALARS
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
-from dmaverify.machines.rngd.rust.sites import GROWN, Sites, is_kernel, takes_numbers, told_by_calls
+from dmaverify.machines.rngd.rust.sites import GROWN, is_kernel, takes_numbers, told_by_calls
 from dmaverify.machines.rngd.rust.types import LISTS, TENSORS, WRAPPERS
 from dmaverify.machines.rngd.rust.unify import unify
 from dmaverify.machines.rngd.rust.values import (
@@ -56,7 +57,7 @@ EMPTY = ("new", "uninit", "new_uninit", "empty")
 MAX_INSTANCES = 64  # sets of generic arguments for which one function is visited
 
 
-class Functions(Sites):
+class Functions(Endings):
     """The part of reading that knows calls by path."""
 
     def _path_call(
@@ -92,7 +93,7 @@ class Functions(Sites):
             self.handed(code, arguments, frame)
             return self.filled_list(expected)
         if len(arguments) == 1 and _holds_its_argument(frame.scope, parts_of(holder), name):
-            inner = self.value(code, arguments[0], frame, expected)
+            inner = self.another(self.value(code, arguments[0], frame, expected))
             shared = path is not None and CELLS.search(code.text(path).encode()) is not None
             return changing(inner, Unknown("a number in a cell", code.span(node))) if shared else inner
         value = frame.locals.get(name) if path is None else None
@@ -107,16 +108,16 @@ class Functions(Sites):
             finally:
                 self.closing.pop()
         values = self.handed(code, arguments, frame)
-        standard = "mem" in parts[-2:-1] or (item is None and is_standard(frame.scope, parts))
+        full = standard_path(frame.scope, parts) if item is None else ()
+        standard = "mem" in parts[-2:-1] or bool(full)
         of_crate = path is not None and bool(methods_named(frame.scope, name))
         here = standard or hidden or of_crate or closure is not None
         if here:
             self.ledger.leave(values)  # a swap is of tensors that are known here, and the standard library writes none
-        if parts[-2:] in (("process", "exit"), ("process", "abort")):
-            self.walk.leave("program")
+        if parts[-2:] in ENDS or full[-2:] in ENDS:
+            self.stop()
         if path is None and name == "Err":
-            self.gives_nothing(node, [self.walk.when])
-            return Opaque("Err")
+            return self.literally_nothing(node, name, frame.scope)
         return self.expected(expected, sources_of(value).union(*map(sources_of, values)), here=here)
 
     def handed(self, code: Code, arguments: list[Node], frame: Frame, values: list[Value] | None = None) -> list[Value]:
@@ -287,10 +288,12 @@ class Functions(Sites):
             text = ", ".join(f"{n} = {told_value(every[n])}" for n, _ in names if n in every)
             outside, self.nothing = self.nothing, []
             found = self.inlined(item, every, own, values, text)
+            self.never_back(item)
             found = self._result(made, expected, deps | sources_of(found), found) if result is not None else found
             found = self.perhaps_nothing(item, found)
             self.nothing = outside
             return found
+        self.never_back(item)
         alone, here = self.judged_alone(item, passed[:-1]), item.node.child_by_field_name("body") is not None
         if here and not is_kernel(item):
             self.ledger.leave(values)

@@ -80,18 +80,40 @@ def _bare(code: Code, node: Node | None) -> str:
     return code.text(node).split("<")[0].split("::")[-1].strip() if node is not None else ""
 
 
-def is_standard(scope: NameScope, parts: tuple[str, ...]) -> bool:
-    """Whether a path leads into the standard library and not into the crate: by its first name or a `use` of it; a
-    function without a path does so by `*` alone.
+def standard_path(scope: NameScope, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """A path into the standard library and not into the crate, in full where a `use` names its first part; empty where
+    it may lead elsewhere. A function without a path is the library's by `*` alone.
     """
-    if scope.path(parts, values=True) is not None:
-        return False
+    if not parts or scope.path(parts, values=True) is not None:
+        return ()
     every = [use for one in _blocks(scope) for use in one.uses]
     found = next((use.path for use in every if use.name == parts[0]), None)
     if found is not None:
-        return found[0] in _STANDARD
+        return (*found, *parts[1:]) if found[0] in _STANDARD else ()
     starred = len(parts) == 1 and any(use.name == "*" and use.path[:1] and use.path[0] in _STANDARD for use in every)
-    return starred or parts[0] in _STANDARD or _PRIMITIVE.fullmatch(parts[0]) is not None
+    return parts if starred or parts[0] in _STANDARD or _PRIMITIVE.fullmatch(parts[0]) is not None else ()
+
+
+def is_standard(scope: NameScope, parts: tuple[str, ...]) -> bool:
+    """Whether a path leads into the standard library."""
+    return bool(standard_path(scope, parts))
+
+
+def in_prelude(scope: NameScope, name: str) -> bool:
+    """Whether a name is that of the prelude, as `None` is: nothing in the crate has it here, no variant of an enum."""
+    if scope.find(name) is not None or scope.find(name, values=True) is not None or imports_in_block(scope):
+        return False
+    uses = (use for one in _blocks(scope) for use in one.uses if use.path[:1] and use.path[0] not in _STANDARD)
+    return not any(use.name == name or (use.name == "*" and use.path[-1][:1].isupper()) for use in uses)
+
+
+def imports_in_block(scope: NameScope | None) -> bool:
+    """Whether a block around imports names, or has types of its own: a path may mean another thing in it."""
+    while scope is not None and scope.kind == "block":
+        if scope.uses or scope.types or scope.impls:
+            return True
+        scope = scope.around
+    return False
 
 
 def _blocks(scope: NameScope) -> Iterator[NameScope]:

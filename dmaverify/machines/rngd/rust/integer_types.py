@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
-from dmaverify.machines.rngd.rust.code import named, places
+from dmaverify.machines.rngd.rust.code import named, places, range_at
 from dmaverify.machines.rngd.rust.declares import ASSERTS, PRINTS
 from dmaverify.machines.rngd.rust.integer_calls import Env, IntegerCalls
 from dmaverify.machines.rngd.rust.integer_kinds import (
@@ -202,6 +202,8 @@ class IntegerTypes(IntegerCalls):
         return IntegerKind(open=True)
 
     def _binary_expression(self, node: Node, env: Env) -> IntegerKind:
+        if range_at(self.code, node) is not None:
+            return self._range_expression(node, env)
         sign = node.child_by_field_name("operator")
         text = self.code.text(sign) if sign is not None else ""
         left, right = (self.expr(node.child_by_field_name(side), env) for side in ("left", "right"))
@@ -213,6 +215,8 @@ class IntegerTypes(IntegerCalls):
         return IntegerKind(open=True) if text in _COMPARES else joined
 
     def _assignment_expression(self, node: Node, env: Env) -> IntegerKind:
+        if range_at(self.code, node) is not None:
+            return self._range_expression(node, env)
         join(*(self.expr(node.child_by_field_name(side), env) for side in ("left", "right")))
         return IntegerKind(open=True)
 
@@ -229,8 +233,15 @@ class IntegerTypes(IntegerCalls):
         return self.of_type(declared) if declared is not None else IntegerKind(open=True)
 
     def _range_expression(self, node: Node, env: Env) -> IntegerKind:
-        made = IntegerKind()
-        made.part = join(IntegerKind(), *(self.expr(one, env) for one in named(node)))
+        made, outside, ends = IntegerKind(), self.code, range_at(self.code, node)
+        if ends is None:
+            return self.rest(node, env)
+        kinds = [self.expr(ends.low, env)] if ends.low is not None else []
+        self.code, self.aside = ends.code, self.aside + (ends.code is not outside)
+        kinds += [self.expr(ends.high, env)] if ends.high is not None else []
+        self.aside -= ends.code is not outside
+        self.code = outside
+        made.part = join(IntegerKind(), *kinds)
         return made
 
     def _array_expression(self, node: Node, env: Env) -> IntegerKind:

@@ -106,7 +106,7 @@ def operated(sign: str, a: Numbers, b: Numbers) -> Numbers | None:
     a, b = both
     divides = sign in ("/", "%") and b.single == -1
     extra = (-a.high, -a.low) if divides else None  # the least value of a type has no opposite there
-    return computed(_exact(sign, a, b), [a, b], extra)
+    return computed(unbounded(sign, a, b), [a, b], extra)
 
 
 def negated(a: Numbers) -> Numbers | None:
@@ -156,7 +156,7 @@ def _shifted(sign: str, a: Numbers, by: Numbers | None) -> Numbers | None:
     if by.low >= width_of("u128"):
         return None
     if sign == ">>":
-        exact = Numbers.of(a.low >> by.low) if a.single is not None else _exact("/", a, Numbers.of(1 << by.low))
+        exact = Numbers.of(a.low >> by.low) if a.single is not None else unbounded("/", a, Numbers.of(1 << by.low))
         return computed(exact, [a], None if a.type in INTEGERS or not by.low else (0, 1 << by.low))
     exact = a.times(1 << by.low)
     if a.type in INTEGERS:
@@ -164,7 +164,7 @@ def _shifted(sign: str, a: Numbers, by: Numbers | None) -> Numbers | None:
     return computed(exact, [a], (0, 1 << by.low) if by.low else None)
 
 
-def _exact(sign: str, a: Numbers, b: Numbers) -> Numbers | None:
+def unbounded(sign: str, a: Numbers, b: Numbers) -> Numbers | None:
     """What an operator gives of integers without bounds."""
     if sign == "+":
         return a.plus(b)
@@ -178,19 +178,19 @@ def _exact(sign: str, a: Numbers, b: Numbers) -> Numbers | None:
         return _single(sign, a.single, b.single)
     if b.single is None or b.single <= 0 or a.low < 0:
         return None
-    n, often, form = b.single, max(a.turns, a.count), (sign, b.single, a.shape)
+    n, form = b.single, (sign, b.single, a.shape)
     if sign == "/":
         whole = a.low % n == 0 and a.step % n == 0
         exact = a.exact and (whole or a.step == 1)
         loops = a.loops if whole else a.loops | {0}
-        return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, exact, loops, a.reached, often, form)
+        return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, exact, loops, a.reached, form)
     if sign == "%":
         if a.step % n == 0:
             return Numbers.of(a.low % n)
         if a.low // n == a.high // n:
-            return Numbers(a.low % n, a.high % n, a.step, a.exact, a.loops, turns=a.turns, form=form)
+            return Numbers(a.low % n, a.high % n, a.step, a.exact, a.loops, form=form)
         whole = a.exact and a.step == 1 and a.high - a.low >= n - 1
-        return Numbers(0, n - 1, 1, whole, a.loops | {0}, turns=often, form=form)
+        return Numbers(0, n - 1, 1, whole, a.loops | {0}, form=form)
     return None
 
 
@@ -205,7 +205,7 @@ def _single(sign: str, a: int, b: int) -> Numbers | None:
 
 # ---------------------------------------------------------------- methods
 
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "rem": "%", "shl": "<<", "shr": ">>"}
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "rem": "%", "shl": "<<", "shr": ">>"}
 _BITS = {  # of the bits of a number and how many its type has
     "count_ones": lambda x, width: x.bit_count(), "count_zeros": lambda x, width: width - x.bit_count(),
     "leading_zeros": lambda x, width: width - x.bit_length(), "ilog2": lambda x, width: x.bit_length() - 1,
@@ -226,8 +226,8 @@ def called(name: str, given: list[Numbers]) -> Numbers | None:
     if len(given) == 1:
         return _of_one(name, a)
     way, _, operation = name.partition("_")
-    if way in ("wrapping", "saturating", "checked") and operation in _SIGNS and name not in _NONE:
-        return _of_way(way, _SIGNS[operation], a, given[1])
+    if way in ("wrapping", "saturating", "checked") and operation in SIGNS and name not in _NONE:
+        return _of_way(way, SIGNS[operation], a, given[1])
     if name in ("pow", "wrapping_pow"):
         power = settled(given[1])
         if a.single is None or power is None or power.single is None or not 0 <= power.single <= 128:
@@ -281,7 +281,7 @@ def _of_one(name: str, a: Numbers) -> Numbers | None:
     if name == "isqrt" and x >= 0:
         return computed(Numbers.of(isqrt(x)), [a])
     if name == "next_power_of_two" and not signed:
-        return computed(Numbers.of(1 << max(0, (x - 1).bit_length())), [a])
+        return computed(Numbers.of(1 << max(0, x - 1).bit_length()), [a])
     return _wrapping(Numbers.of(-x), a) if name == "wrapping_neg" else None
 
 
@@ -306,7 +306,7 @@ def _of_way(way: str, sign: str, a: Numbers, b: Numbers) -> Numbers | None:
     a, b = both
     if a.type not in INTEGERS:
         return operated(sign, a, b) if way == "checked" else None
-    exact = _exact(sign, a, b)
+    exact = unbounded(sign, a, b)
     if exact is None or way == "checked":
         return operated(sign, a, b)
     if way == "wrapping":

@@ -16,19 +16,21 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.buffers import tensors_in
 from dmaverify.machines.rngd.rust.code import arguments_in, child, named, parse_fragment
-from dmaverify.machines.rngd.rust.declares import KNOWN_MACROS, STOPS
+from dmaverify.machines.rngd.rust.declares import ASSERTS, KNOWN_MACROS, STOPS
+from dmaverify.machines.rngd.rust.endings import ASSERTIONS, build_choice
 from dmaverify.machines.rngd.rust.expressions import Expressions
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.macros import Expansion, expand
 from dmaverify.machines.rngd.rust.module import NameScope
 from dmaverify.machines.rngd.rust.values import Opaque, Unknown, Value, sources_of
+from dmaverify.program.ways import OnWay
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 MOST_EXPANSIONS = 400
 _NAME = re.compile(r"\b[a-z_]\w*")
-_BEFORE = "fn f(){"  # around the statements of an expansion
+_STATEMENTS, _EXPRESSION = ("fn f(){", "}"), ("fn f(){(", ")}")  # around an expansion, by where its call stands
 _BINDS = ("identifier", "shorthand_field_identifier")
 _BINDS_NONE = {*KNOWN_MACROS, "i"} - {"matches"}
 
@@ -47,16 +49,14 @@ class Invocations(Expressions):
         called = code.text(name).split("::")[-1]
         if called == "m":
             return self.types.mapping(code, node, frame)
-        if called in STOPS and frame.scope.macro(called) is None:
-            self.walk.leave("program")
-        if called.removeprefix("debug_").startswith("assert"):
-            self.asserted(code, called, code.text(body)[1:-1], body.start_byte + 1, frame)
         rules = frame.scope.macro(called)
         if rules is not None and self.expansions < MOST_EXPANSIONS:
             self.expansions += 1
             made = expand(rules[0], code, body)
             if made is not None:
-                return self._expanded(made, frame, expected, partial(_bound_anew, code, node, frame, called))
+                anew, alone = partial(_bound_anew, code, node, frame, called), node.parent
+                stands = alone is None or alone.type in ("expression_statement", "block")
+                return self._expanded(made, frame, expected, anew, _STATEMENTS if stands else _EXPRESSION)
         text = code.text(body)[1:-1]
         if rules is not None or called not in (*KNOWN_MACROS, "i"):
             self._not_expanded(text if rules is None else None, frame)
@@ -64,10 +64,18 @@ class Invocations(Expressions):
             again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){[", "];}")
             made_list = next((one for one in walk(tree) if one.type == "array_expression"), None)
             return self.value(again, made_list, frame, expected) if made_list is not None else Unknown("")
-        if "." not in text or called in ("axes", "i"):
+        plain = rules is None and called in KNOWN_MACROS
+        if called in ("axes", "i") or not (plain or "." in text):
             return Opaque(f"{called}!")
         again, given = arguments_in(code, text, body.start_byte + 1)
-        parts = [self.value(again, one, frame, None) for one in given]
+        given = given[:1] if called == "matches" else given
+        checks = [build_choice(ASSERTIONS)] if plain and called.startswith("debug_") else []
+        with self.walk.chosen(OnWay(tuple(checks))):
+            parts = [self.value(again, one, frame, None) for one in given]
+            if plain and called in STOPS:
+                self.stop()
+            elif plain and called.removeprefix("debug_") in ASSERTS:
+                self.asserted(again, called, given, frame)
         return Opaque(f"{called}!", frozenset().union(*map(sources_of, parts)))
 
     def _not_expanded(self, text: str | None, frame: Frame) -> None:
@@ -80,14 +88,17 @@ class Invocations(Expressions):
             self.ledger.leave(given)
 
     def _expanded(
-        self, made: Expansion, frame: Frame, expected: Value | None, anew: Callable[[str], bool | None]
-    ) -> Value:
+        self, made: Expansion, frame: Frame, expected: Value | None, anew: Callable[[str], bool | None],
+        within: tuple[str, str],
+    ) -> Value:  # fmt: skip
         """The statements of an expansion, in the scope of the invocation. What `let` gives to names of the caller holds
         behind it. `anew`: whether a variable that the macro itself names is another one where the macro is defined;
         None where there is none.
         """
         text = made.code.data.decode("utf-8", "replace")
-        again, root = parse_fragment(made.code, text, 0, _BEFORE, "}")
+        again, root = parse_fragment(made.code, text, 0, *within)
+        if root.has_error and within is not _STATEMENTS:
+            return self._expanded(made, frame, expected, anew, _STATEMENTS)
         again = Code(made.code.source, again.data, 0, made.code.at, object())
         self.discover(again, root)
         item = child(root, "function_item")
@@ -97,7 +108,7 @@ class Invocations(Expressions):
         for one in frame.locals.values() if root.has_error else ():
             self.ledger.lose(one)  # it is read as something else than it is: it may write whatever has a name here
             self.ledger.leave([one])
-        inside, given = self.opened(again, body, frame), made.given(len(_BEFORE))
+        inside, given = self.opened(again, body, frame), made.given(len(within[0]))
         for name, whose in _variables(again, body, given).items():
             other = anew(name) if False in whose and name in inside.locals else False
             if other is None and True not in whose:

@@ -42,7 +42,7 @@ def listed(parts: tuple[Value, ...] | list[Value], wanted: Value | None = None) 
     low, high = min(singles), max(singles)
     step = gcd(*(value - low for value in singles))
     every = range(low, high + 1, step or 1)  # never written out: its ends may lie far apart
-    exact = len(every) == len(singles) and sorted(singles) == list(every)
+    exact = high - low < len(singles) * (step or 1) and sorted(singles) == list(every)
     order = frozenset() if exact and singles == list(every) else _NO_ORDER
     return Sequence(like(Numbers(low, high, step, exact, order), numbers), len(items), kept)
 
@@ -75,10 +75,10 @@ def _any_number(values: list[Numbers]) -> Numbers:
     first = values[0]
     own = first.single is not None or (len(first.loops) == 1 and 0 not in first.loops)
     if own and all(value == first and value.loops == first.loops for value in values):
-        return first
+        return like(first, values)
     low, high = min(value.low for value in values), max(value.high for value in values)
     step = gcd(*(value.step for value in values), *(value.low - low for value in values))
-    return like(Numbers(low, high, step, low == high, turns=max(value.turns for value in values)), values)
+    return like(Numbers(low, high, step, low == high), values)
 
 
 def _any_tensor(values: list[RustTensor]) -> RustTensor:
@@ -104,6 +104,8 @@ def element(value: Sequence, at: int | None = None) -> Value:
     own = elements(value) if at is not None else None
     if own is not None and at is not None:
         return own[at] if -len(own) <= at < len(own) else Unknown(f"a list of {len(own)} {_LACKS} {at}")
+    if at is not None and value.count is not None and at >= value.count:
+        return Unknown(f"a list of {value.count} {_LACKS} {at}")
     return joined(value.items) if value.items is not None else loose(value).part
 
 
@@ -148,7 +150,7 @@ def mapped(value: Value, loop: int, count: int | None) -> Sequence:
         return Sequence(value, count)
     rest = value.loops - {loop, -loop}
     order = rest | _NO_ORDER if rest else frozenset()
-    return Sequence(replace(value, loops=order, turns=0), count, falling=-loop in value.loops)
+    return Sequence(replace(value, loops=order), count, falling=-loop in value.loops)
 
 
 def reshaped_list(name: str, value: Sequence, given: list[Value]) -> Value | None:

@@ -176,7 +176,7 @@ def _feeds(earlier: FollowedMove, later: FollowedMove) -> bool:
     walks = [cover_of(tensor, sizes[0]) for tensor in (one, other)]
     if walks[0] is None or walks[1] is None or sizes[0] != sizes[1] or not prod(sizes[0]):
         raise InputError("whether two windows share cells is not known", later.site.span)
-    found = decided(difference(walks[0], walks[1]))
+    found = decided(difference(walks[0].cells, walks[1].cells))
     if found not in ("sat", "unsat"):
         raise InputError("whether two windows share cells is not decided", later.site.span)
     return found == "sat"

@@ -35,6 +35,7 @@ _OPERATORS = {
 }  # fmt: skip
 _OPEN, _CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
 _ANGLED = {"ty", "path"}
+_BLOCKS = {"if", "match", "{", "unsafe", "loop"}  # begin expressions that end with their block where a statement begins
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,8 @@ def _prefix(pattern: list[str], given: list[str], at: int, bound: _Bound) -> int
             if end <= at and kind != "vis":
                 return -1
             made = " ".join(given[at:end])
-            bound.texts[name] = f"({made})" if kind == "expr" and _operates(given[at:end]) else made
+            alone = kind != "expr" or not (given[at] in _BLOCKS or _operates(given[at:end]))
+            bound.texts[name] = made if alone else f"({made})"
             at, index = end, index + 4
         elif at < len(given) and given[at] == token:
             at, index = at + 1, index + 1

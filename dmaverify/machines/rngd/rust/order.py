@@ -112,7 +112,7 @@ def _walks(effects: Sequence[Effect]) -> dict[int, tuple[str, Walk]]:
 def _walk(tensor: RustTensor) -> Walk:
     sizes = sizes_of(tensor)
     cover = cover_of(tensor, sizes) if tensor.window.tiled else None
-    return Walk(0, ((prod(sizes) or ALL, 1),)) if cover is None else cover
+    return Walk(0, ((prod(sizes) or ALL, 1),)) if cover is None else cover.cells
 
 
 def _events(effects: Sequence[Effect], walks: dict[int, tuple[str, Walk]], told: dict[int, Effect]) -> Iterator[Event]:

@@ -32,8 +32,11 @@ class WayWalk:
 
     @property
     def dead(self) -> bool:
-        """Whether nothing gets here."""
-        return any(not one.exits and set(one.path) <= set(self.path) for _, one in self.exits)
+        """Whether nothing gets here: something left on every way here, or on those where nothing else left."""
+        others = {id(one) for _, one in self.exits}
+        return any(
+            set(one.path) <= set(self.path) and all(id(other) in others for other in one.exits) for _, one in self.exits
+        )
 
     def loose(self, values: Sequence[object]) -> bool:
         """Whether a decision over these values is taken anew in every turn of a loop that is read once."""
@@ -87,6 +90,8 @@ class WayWalk:
 
     def leave(self, kind: str, label: str = "") -> None:
         """Nothing of the innermost scope of that kind runs from here on; nothing at all for a kind without one."""
+        if self.dead:
+            return
         self.stops += [self.when] if kind == "program" else []
         found = next(
             (

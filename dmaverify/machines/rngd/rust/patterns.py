@@ -15,11 +15,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.code import child, named, parts_of
+from dmaverify.machines.rngd.rust.code import child, named, parts_of, sides_of
 from dmaverify.machines.rngd.rust.escapes import clip
+from dmaverify.machines.rngd.rust.impls import imports_in_block, in_prelude
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.numbers import Look, number_of
-from dmaverify.machines.rngd.rust.questions import imports_in_block
 from dmaverify.machines.rngd.rust.values import Numbers, Tuple, Value
 from dmaverify.values import dataclass
 
@@ -178,12 +178,12 @@ def _ends(code: Code, pattern: Node, look: Look) -> tuple[int, int] | None:
     if pattern.type != "range_pattern":
         own = _number(text, look)
         return None if own is None else (own, own + 1)
-    low, sign, high = re.split(r"(\.\.=?)", text, maxsplit=1)
-    first = _number(low, look) if low.strip() else -_END
-    last = _number(high, look) if high.strip() else _END
+    low, high = sides_of(pattern)
+    first = _number(code.text(low), look) if low is not None else -_END
+    last = _number(code.text(high), look) if high is not None else _END
     if first is None or last is None:
         return None
-    return first, last + (sign == "..=" and bool(high.strip()))
+    return first, last + (child(pattern, "..=") is not None)
 
 
 def _number(text: str, look: Look) -> int | None:
@@ -273,8 +273,7 @@ def _variant(code: Code, one: Node, scope: NameScope) -> tuple[tuple[str, ...], 
     path = parts_of(code.text(head))
     if len(path) == 1:
         names = ("", "None", "Some") if path[0] in ("None", "Some") else ("", "Ok", "Err")
-        own = path[0] in names[1:] and scope.find(path[0]) is None and scope.find(path[0], values=True) is None
-        return (names, path[0]) if own and not imports_in_block(scope) else None
+        return (names, path[0]) if path[0] in names[1:] and in_prelude(scope, path[0]) else None
     item = scope.path(path[:-1])
     listed = _listed(item) if item is not None and item.kind == "enum" else ()
     return ((f"{id(item)}", *listed), path[-1]) if path[-1] in listed else None

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.calls import Calls
-from dmaverify.machines.rngd.rust.code import child, named, parts_of
+from dmaverify.machines.rngd.rust.code import child, named, parts_of, range_at
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.functions import CELLS
+from dmaverify.machines.rngd.rust.impls import imports_in_block
 from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.values import (
@@ -93,16 +94,15 @@ class Conditions(Calls):
 
     def takes_a_turn(self, code: Code, given: Node, frame: Frame) -> AskedCondition:
         """What `for _ in a..b` asks: whether a is below b."""
-        ends = named(given)
-        sign = next((one.type for one in given.children if one.type in ("..", "..=")), "")
-        if given.type != "range_expression" or len(ends) != 2:
+        ends = range_at(code, given)
+        if ends is None or ends.low is None or ends.high is None:
             return replace(self.question(code, given, frame), pure=False)
         values: list[Value] = []
         try:
-            low, high = (self._said(code, one, frame, values) for one in ends)
+            low, high = self._said(code, ends.low, frame, values), self._said(ends.code, ends.high, frame, values)
         except _Unlike:
             return replace(self.question(code, given, frame), pure=False)
-        key, turned = _compared("<" if sign == ".." else "<=", low, high, True)
+        key, turned = _compared("<=" if ends.closed else "<", low, high, True)
         return AskedCondition(key, turned, tuple(values), True, True)
 
     def known_as(self, code: Code, node: Node, value: Value, frame: Frame) -> Value:
@@ -164,9 +164,11 @@ class Conditions(Calls):
             return f"({told[0]} {sign.type} {told[1]})", False, True
         if sign.type not in _COMPARED:
             return self._said(code, node, frame, values), False, True
-        if sign.type in ("==", "!=") and right.type == "boolean_literal":
-            key, turned, total = self._truth(code, left, frame, values)
-            return key, turned is not ((code.text(right) == "true") is not (sign.type == "==")), total
+        sides = [(left, right), (right, left)] if sign.type in ("==", "!=") else []
+        for one, other in sides:
+            if other.type == "boolean_literal":
+                key, turned, total = self._truth(code, one, frame, values)
+                return key, turned is not ((code.text(other) == "true") is not (sign.type == "==")), total
         kinds = {self._integer(code, one, frame) for one in (left, right)}
         total = True in kinds and False not in kinds
         own = self._said(code, left, frame, values), self._said(code, right, frame, values)
@@ -347,15 +349,6 @@ def _written(item: Item) -> bool:
     declared = item.node.child_by_field_name("type")
     cells = CELLS.search((declared.text or b"") if declared is not None else b"static")
     return cells is not None or child(item.node, "mutable_specifier") is not None
-
-
-def imports_in_block(scope: NameScope | None) -> bool:
-    """Whether a block around imports names, or has types of its own: a path may mean another thing in it."""
-    while scope is not None and scope.kind == "block":
-        if scope.uses or scope.types or scope.impls:
-            return True
-        scope = scope.around
-    return False
 
 
 def _compared(sign: str, a: str, b: str, total: bool) -> tuple[str, bool]:

@@ -8,14 +8,14 @@ Law: a call of a transfer in the text has one site, whether or not anything lead
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.cfg import built
-from dmaverify.machines.rngd.rust.code import in_build, is_given, named
+from dmaverify.machines.rngd.rust.code import in_build, named
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import parameters_around
 from dmaverify.machines.rngd.rust.in_text import TRANSFER_NAME, statement_around, transfers_called
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 GROWN = "a list that begins without elements"
 _DEVICE = re.compile(r"#\[\s*(?:\w+::)*device\b")
 _DEVICE_SIZES = re.compile(r"\b(chip|pe)\s*=\s*([^,()]+)")
-_TENSORS = re.compile(rb"Tensor|Context\b")
 
 
 _TEST = re.compile(r"#\[\s*(?:(?:\w+::)*(?:\w*_|rs)?test(?:_\w+)?\s*[\](]|cfg\b.*\btest\b)", re.DOTALL)
@@ -84,12 +83,6 @@ def takes_numbers(item: Item) -> bool:
     parameters = item.node.child_by_field_name("parameters")
     types = [one.child_by_field_name("type") for one in parameters.named_children] if parameters is not None else []
     return any(one is not None and _OF_NUMBERS.fullmatch(item.code.text(one)) is not None for one in types)
-
-
-def speaks_of_tensors(item: Item) -> bool:
-    """Whether the text of a function names tensors, contexts or transfers."""
-    text = item.code.data[item.node.start_byte : item.node.end_byte]
-    return _TENSORS.search(text) is not None or moves(item)
 
 
 def moves(item: Item) -> bool:
@@ -128,7 +121,8 @@ class Sites:
         self.depth = self.serial = self.expansions = self.spent = 0
         self.stack: list[Item] = []  # functions that are being read, the innermost last
         self.nothing: list[OnWay] = []  # on which ways the function that is being read gives `None` or an error
-        self.absent: dict[int, tuple[Value, tuple[OnWay, ...]]] = {}  # results that are that, and on which ways
+        self.absent: dict[int, tuple[Value, tuple[OnWay, ...]]] = {}  # values that are that, and on which ways
+        self.followed = False  # whether what a function gave is among them
         self.entered: set[Item] = set()  # functions that were read with the arguments of a call
         self.result: Value | None = None
         self.returned: list[Value] = []  # by `return`, of the function that is being read
@@ -136,7 +130,6 @@ class Sites:
         self.item: Item | None = None
         self.left: dict[Item, Item] = {}  # functions that this build does not have
         self.unbuilt: list[tuple[Span, str]] = []  # statements that it does not have, and the condition
-        self.telling: dict[Item, bool] = {}
         self.unrolled = self.unrolling = 0
         self.counters: dict[int, Any] = {}  # where variables that change begin
         self.declared: dict[Item, dict[str, list[Any]]] = {}  # of functions in which conditions were met
@@ -208,37 +201,6 @@ class Sites:
             return f"{found[1]} = {value.low}" if value is not None and value.single is not None else found[0]
 
         return tuple(_DEVICE_SIZES.sub(told, text) if _DEVICE.match(text) else text for text in item.attributes)
-
-    def gives_nothing(self, node: Node, ways: Iterable[OnWay]) -> None:
-        """Enters on which ways an expression is `None` or an error, where it is what the function gives."""
-        if is_given(node):
-            self.nothing += ways
-
-    def perhaps_nothing(self, item: Item, value: Value) -> Value:
-        """What a function gave that was read, with the ways on which that is nothing: a `Result` or an `Option`."""
-        result = item.node.child_by_field_name("return_type")
-        kind = item.code.text(result).split("<")[0] if result is not None else ""
-        if self.nothing and kind in ("Option", "Result") and item.scope.find(kind) is None:
-            value = replace(value)  # another one than all that are something
-            self.absent[id(value)] = value, tuple(self.nothing)
-        return value
-
-    def something(self, value: Value, scope: str) -> Value:
-        """A value of which `unwrap`, `expect` or `?` asks that it is something; where it is not, a scope is left. When
-        that is so of one that may be made of what is nothing, nobody knows.
-        """
-        if not self.absent:
-            return value
-        _, ways = self.absent.get(id(value), (None, (self.walk.unsaid(),)))
-        for way in ways:
-            self.leaves_on(way, scope)
-        return replace(value) if id(value) in self.absent else value
-
-    def leaves_on(self, way: OnWay, scope: str) -> None:
-        """Nothing of a scope runs from here on where a way is taken; of a function, which then gives nothing."""
-        with self.walk.chosen(way):
-            self.walk.leave(scope)
-        self.nothing += [way] if scope == "function" else []
 
     def leave_unbuilt(self, span: Span, condition: str) -> None:
         """Enters code that this build does not have: it says nothing of what this build does."""

@@ -51,9 +51,9 @@ class Numbers:
 
     `exact` where every one of them occurs (and not only lies in the range); `loops` are the loops that move it,
     negative where it falls while the loop goes on; 0 is among them where it is no progression of its loop. `ends` where
-    the first and the last one occur, and perhaps not all between. `turns` are those of the loops that move it, 0 where
-    each gives a value of its own. `form` is how a number that is no progression of its loop was made. `type` is its
-    type where that is known (`integers`), else `held` are the literals that it has, `seen` what was computed in it.
+    the first and the last one occur, and perhaps not all between. `form` is how a number that is no progression of its
+    loop was made. `type` is its type where that is known (`integers`), else `held` are the literals that it has, `seen`
+    what was computed in it.
     """
 
     low: int
@@ -62,7 +62,6 @@ class Numbers:
     exact: bool = True
     loops: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
     ends: bool = field(default=False, compare=False, repr=False)
-    turns: int = field(default=0, compare=False, repr=False)
     form: Hashable = field(default_factory=object, compare=False, repr=False)
     type: str = field(default="", compare=False, repr=False)
     held: tuple[int, int] | None = field(default=None, compare=False, repr=False)
@@ -72,11 +71,6 @@ class Numbers:
     def shape(self) -> Hashable:
         """What numbers that are alike in every turn share: a progression its ends, all else how it was made."""
         return self.low, self.high, self.step, self.loops, self.form if 0 in self.loops else None
-
-    @property
-    def repeats(self) -> bool:
-        """Whether some value occurs in more than one turn."""
-        return bool(self.step) and self.turns > self.count
 
     @property
     def reached(self) -> bool:
@@ -95,7 +89,7 @@ class Numbers:
         exact = self.exact and other.exact
         one_loop = self.step and self.loops == other.loops and len(self.loops) == 1 and 0 not in self.loops
         if one_loop and self.count == other.count:
-            return Numbers(low, high, self.step + other.step, exact, self.loops, turns=max(self.turns, other.turns))
+            return Numbers(low, high, self.step + other.step, exact, self.loops)
         step = gcd(self.step, other.step)
         wide = max(self.step, other.step) if self.step and other.step else 0
         inner = next((n for n in (self, other) if n.step == step), None)
@@ -104,9 +98,7 @@ class Numbers:
         whole = not wide or (apart and inner is not None and inner.high - inner.low + step >= wide)
         loops = self.loops | other.loops | (frozenset((0,)) if wide else frozenset())
         ends = self.reached and other.reached and (apart or not wide)
-        often = [max(one.turns, one.count) for one in (self, other)]
-        turns = often[0] * often[1] if apart else max(self.turns, other.turns)
-        return Numbers(low, high, step, exact and whole, loops, ends, turns, ("+", self.shape, other.shape))
+        return Numbers(low, high, step, exact and whole, loops, ends, ("+", self.shape, other.shape))
 
     def times(self, factor: int) -> Numbers:
         if not factor:
@@ -114,7 +106,7 @@ class Numbers:
         ends = sorted((self.low * factor, self.high * factor))
         loops = self.loops if factor >= 0 else frozenset(-loop for loop in self.loops)
         form = factor, self.shape
-        return Numbers(ends[0], ends[1], self.step * abs(factor), self.exact, loops, self.ends, self.turns, form)
+        return Numbers(ends[0], ends[1], self.step * abs(factor), self.exact, loops, self.ends, form)
 
     @staticmethod
     def of(value: int) -> Numbers:

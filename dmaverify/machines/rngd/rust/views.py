@@ -163,7 +163,7 @@ def positions(expr: Expr, index: Expr, start: Numbers) -> Numbers | None:
     every = len(set(found)) == ((high - low) // step + 1 if step else 1)
     ordered = all(b - a == step for a, b in pairwise(found))
     loops = start.loops if ordered else start.loops | {0}
-    return Numbers(low, high, step, start.exact and every, loops, turns=start.turns, form=(index, start.shape))
+    return Numbers(low, high, step, start.exact and every, loops, form=(index, start.shape))
 
 
 def _along_one_digit(form: DigitForm, index: Expr, start: Numbers) -> Numbers | None:

@@ -1,0 +1,104 @@
+"""Where a run ends early: what stops the program, what is nothing, and where `unwrap` asks that it is something.
+
+Knows: stops of every build and of those that check, `None` and `Err` by the ways on which a value is one of them.
+Does not know: which text stops (the readers of expressions, macros and loops say so), what ways decide.
+Law: nothing behind a stop runs on its way. What may be nothing and is not followed leaves on a way that nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from dmaverify.machines.rngd.rust.code import is_given
+from dmaverify.machines.rngd.rust.impls import in_prelude
+from dmaverify.machines.rngd.rust.module import Item, NameScope
+from dmaverify.machines.rngd.rust.sites import Sites
+from dmaverify.machines.rngd.rust.values import Opaque, Value
+from dmaverify.program.ways import OnWay, WayChoice
+from dmaverify.values import replace
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+ASSERTIONS, OVERFLOWS = "debug_assertions", "overflow_checks"
+"""What a build of a kernel may check: `debug_assert!`, and whether a number leaves its type."""
+
+
+def build_choice(text: str, arm: int = 0) -> WayChoice:
+    """That a build has a setting, or (1) has it not."""
+    return WayChoice(f"cfg!({text})", arm, 2, (f"`{text}` is set", f"`{text}` is not set"))
+
+
+CHECKED = OnWay((build_choice(ASSERTIONS), build_choice(OVERFLOWS)))
+"""A build that checks all that it can."""
+
+
+ENDS = {
+    ("process", "exit"), ("process", "abort"), ("panic", "panic_any"), ("panic", "resume_unwind"),
+    ("intrinsics", "abort"), ("hint", "unreachable_unchecked"),
+}  # fmt: skip
+"""Functions of the standard library that nothing comes back from."""
+
+
+class Endings(Sites):
+    """The part of reading that knows where runs end."""
+
+    def stop(self, when: OnWay | WayChoice | None = None) -> None:
+        """The program ends here, or where a way is taken."""
+        with self.walk.chosen(when or OnWay()):
+            self.walk.leave("program")
+
+    def never_back(self, item: Item) -> None:
+        """Nothing runs behind a function that is declared `-> !`."""
+        result = item.node.child_by_field_name("return_type")
+        if result is not None and result.type == "never_type":
+            self.stop()
+
+    def nothing_at_all(self, what: str) -> Opaque:
+        """`None` or an error as a value, wherever it goes from here."""
+        made = Opaque(what)
+        self.absent[id(made)] = made, (OnWay(self.walk.path),)
+        return made
+
+    def literally_nothing(self, node: Node, name: str, scope: NameScope) -> Opaque:
+        """`None` or `Err(..)` as it is written: of a type of the crate where that has the name."""
+        if in_prelude(scope, name):
+            return self.nothing_at_all(name)
+        self.gives_nothing(node, [self.walk.when])
+        return Opaque(name)
+
+    def another(self, value: Value) -> Value:
+        """The same value where it is something: `Some(None)`."""
+        return replace(value) if id(value) in self.absent else value
+
+    def gives_nothing(self, node: Node, ways: Iterable[OnWay]) -> None:
+        """Enters on which ways an expression is `None` or an error, where it is what the function gives."""
+        if is_given(node):
+            self.nothing += ways
+
+    def perhaps_nothing(self, item: Item, value: Value) -> Value:
+        """What a function gave that was read, with the ways on which that is nothing: a `Result` or an `Option`."""
+        result = item.node.child_by_field_name("return_type")
+        kind = item.code.text(result).split("<")[0] if result is not None else ""
+        if self.nothing and kind in ("Option", "Result") and item.scope.find(kind) is None:
+            value = replace(value)  # another one than all that are something
+            self.absent[id(value)], self.followed = (value, tuple(self.nothing)), True
+        return value
+
+    def something(self, value: Value, scope: str) -> Value:
+        """A value of which `unwrap`, `expect` or `?` asks that it is something; where it is not, a scope is left. When
+        that is so of one that may be made of what is nothing, nobody knows.
+        """
+        if not self.followed and id(value) not in self.absent:
+            return value
+        _, ways = self.absent.get(id(value), (None, (self.walk.unsaid(),)))
+        for way in ways:
+            self.leaves_on(way, scope)
+        return self.another(value)
+
+    def leaves_on(self, way: OnWay, scope: str) -> None:
+        """Nothing of a scope runs from here on where a way is taken; of a function, which then gives nothing."""
+        with self.walk.chosen(way):
+            self.walk.leave(scope)
+        self.nothing += [way] if scope == "function" else []
