@@ -50,26 +50,31 @@ def run(path: str, limit: int | None, values: tuple[str, ...], as_json: bool) ->
 @click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes, when A and B are mappings.")
 @click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
 @click.option("--tier", "tiers", multiple=True, help="Of programs, kernels: compare what is left in this tier alone.")
+@click.option("--engine", multiple=True, metavar="NAME=VALUE", help="Of drivers in C: a preset or option; repeatable.")
+@click.option("--define", "defines", multiple=True, metavar="NAME=VALUE|n=1..8", help="Of drivers: a name of C.")
 @click.option("--json", "as_json", is_flag=True)
-def equiv(a: str, b: str, axes: str, rlimit: int, tiers: tuple[str, ...], as_json: bool) -> None:
-    """Whether two mappings mean the same everywhere, or two transfers, programs or kernels (PATH::NAME) do the same."""
+def equiv(
+    a: str, b: str, axes: str, rlimit: int, tiers: tuple[str, ...], engine: tuple[str, ...], defines: tuple[str, ...],
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Whether two mappings mean the same everywhere, or two transfers, programs, kernels or drivers (PATH::NAME) do
+    the same.
+    """
     texts = [is_copy_text(path.partition("::")[0]) for path in (a, b)]
     if texts[0] and (texts[1] or b.endswith(".json")):
         from dmaverify.jobs.kernels import compared
 
-        if axes:
-            raise InputError("--axes is for two mappings, not for kernels", None, "leave it out")
+        if axes or engine or defines:
+            what = "--axes is for two mappings" if axes else "--engine and --define are for drivers in C"
+            raise InputError(f"{what}, not for kernels", None, "leave it out")
         said, code = compared(a, b, tiers, as_json=as_json)
         say(said)
         raise Stop(code)
     from dmaverify.cli.equiv import compared_texts
     from dmaverify.report.data import dumps
 
-    answer = compared_texts(a, b, axes, rlimit, tiers)
-    if as_json:
-        say(dumps(answer.as_json()))
-    else:
-        say(answer.text(a, b))
+    answer, said = compared_texts(a, b, axes, rlimit, tiers, engine, defines)
+    say(dumps(answer.as_json()) if as_json else said)
     raise Stop(answer.exit_code)
 
 

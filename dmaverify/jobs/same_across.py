@@ -14,17 +14,11 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from dmaverify.errors import Disagreement, InputError
-from dmaverify.execute.outcome import Beyond
-from dmaverify.jobs.same_kernels import HELD_STATEMENTS, settled_kernel, size_of
-from dmaverify.jobs.same_programs import MOST_HELD, left_behind_run, program_of_plan
+from dmaverify.errors import InputError
+from dmaverify.jobs.same_kernels import settled_kernel
+from dmaverify.jobs.same_programs import program_of_plan
+from dmaverify.jobs.same_runs import BYTE, held, ran_across, size_of
 from dmaverify.language.affine import Lin, World
-from dmaverify.machines.pto.execute_contents import ContentRun
-from dmaverify.machines.pto.execute_terms import Terms, origin_of
-from dmaverify.machines.pto.replay import MOST_BYTES
-from dmaverify.machines.pto.running import place_of
 from dmaverify.program.instructions import Copy, Event, Place
 from dmaverify.program.rewrite import every, spread
 from dmaverify.prove.flow import same as home
@@ -34,13 +28,10 @@ from dmaverify.prove.sameness import Sameness
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
-    from dmaverify.execute.left_behind import Origin
-    from dmaverify.execute.left_behind import Place as Unit
     from dmaverify.machines.pto.named import NamedFunction
     from dmaverify.plan.plan import Plan
 
-MACHINE, BYTE = "pto", 8
-BY_RUNS = "runs of both texts, every byte by where it came from"
+MACHINE = "pto"
 
 
 def same_across(plan: Plan, side: NamedFunction, *, rlimit: int) -> Sameness:
@@ -73,12 +64,11 @@ def same_across(plan: Plan, side: NamedFunction, *, rlimit: int) -> Sameness:
         return Sameness("unknown", "the kernel accumulates where the plan writes")
     issued = [home.Issued(events, one, settled=True) for events, one in zip(sides, (world, kernel.world), strict=True)]
     found = home.same(issued[0], issued[1])
-    ran = _by_runs(plan, side, lie)
-    if found.status == "proved":
-        if ran is not None and ran.status != "proved":
-            raise Disagreement(f"`{program.name}` and `{side.name}` make the same copies, and {ran.why}")
-        by = f"{home.ONE_BY_ONE}, and runs of both texts" if ran is not None else home.ONE_BY_ONE
-        found = replace(found, why="both make the same copies in one order", by=by)
+    ran = ran_across(plan, side, {_shown(side, root): begin for root, begin in lie.items()})
+    if found.status == "proved":  # at these places, where no difference is left open either
+        ran = None if ran is None else replace(ran, status="proved" if ran.status == "proved" else "refuted")
+        found = replace(found, why="both make the same copies in one order", by=home.ONE_BY_ONE)
+        found = held(found, ran, f"`{program.name}` and `{side.name}`", "runs of both texts")
     else:
         found = ran or found
     if found.status == "proved":
@@ -141,61 +131,3 @@ def _moved(copy: Copy, placed: Callable[[Place], Place]) -> Copy:
     touches = tuple(replace(touch, place=placed(touch.place)) for touch in copy.touches if touch.writes)
     kind = "" if copy.kind == "[]" or copy.pipe else copy.kind  # of a plan: options that may decide bytes
     return replace(copy, kind=kind, pipe="", read=placed(copy.read), write=placed(copy.write), touches=touches)
-
-
-# ---------------------------------------------------------------- runs
-
-
-def _by_runs(plan: Plan, side: NamedFunction, lie: Mapping[str, int]) -> Sameness | None:
-    """What runs of both texts leave; None where one of them is not run, or made of what no text says."""
-    ran = left_behind_run(plan, BYTE, MOST_HELD)
-    numbers = [name for name, kind, _ in side.function.args if kind.kind == "int"]
-    tensors = [name.lstrip("%") for name, kind, _ in side.function.args if kind.kind == "pointer"]
-    sizes = {name: size_of(side, name, {}) for name in tensors}
-    if ran is None or numbers or sum(sizes.values()) > MOST_BYTES:
-        return None
-    run = ContentRun(side.function, sizes, {}, {}, 0, ())
-    try:
-        done, _ = run.follow(Terms(), tensors, most=HELD_STATEMENTS)
-    except Beyond:
-        return None
-    if done.found or done.memory.keys() - run.begun.keys():  # a memory without a place that a plan could name
-        return None
-    at = {_shown(side, root): begin for root, begin in lie.items()}
-    left: dict[Unit, Origin] = {}
-    arguments = {place_of(name): name for name in tensors}
-    for place, begun in run.begun.items():
-        name, held = arguments.get(place, place), done.memory[place].held
-        space, begin = ("gm", at.get(name, 0)) if place in arguments else (place, 0)
-        for byte in np.flatnonzero(held != begun).tolist():
-            origin = origin_of(int(held[byte]))
-            if not isinstance(origin, tuple) or not {name, tensors[origin[0]]} - {space} <= at.keys():
-                return None  # computed, padding, or of a tensor that no copy of both names
-            left[space, begin + byte] = "gm", at[tensors[origin[0]]] + origin[1]
-    return _parted(ran, left)
-
-
-def _parted(plan: Mapping[Unit, Origin], kernel: Mapping[Unit, Origin]) -> Sameness:
-    """What two runs left: refuted is what differs wherever tensors lie, that no two of which share a byte."""
-    words = ("plan", "kernel")
-    changed = [{place for place, origin in held.items() if origin != place} for held in (plan, kernel)]
-    local, far = ([{place for place in one if (place[0] != "gm") is own} for one in changed] for own in (True, False))
-    for space, byte in sorted(local[0] ^ local[1])[:1]:
-        why = f"{space}, byte {byte:,} is changed by the {words[(space, byte) in local[1]]} alone"
-        return Sameness("refuted", why, {"place": f"{space}, byte {byte}"}, BY_RUNS)
-    if len(far[0]) != len(far[1]):
-        why = f"the plan changes {len(far[0]):,} bytes of gm, the kernel {len(far[1]):,}"
-        return Sameness("refuted", why, None, BY_RUNS)
-    for place in sorted(changed[0] | changed[1]):
-        ends = [held.get(place, place) for held in (plan, kernel)]
-        if ends[0] != ends[1]:
-            said = [_told(end, place) for end in ends]
-            at = f"{place[0]}, byte {place[1]:,}"
-            return Sameness("unknown", f"at {at} the plan leaves {said[0]}, the kernel {said[1]}")
-    return Sameness("proved", "both leave the same", None, BY_RUNS)
-
-
-def _told(origin: Origin, place: Unit) -> str:
-    if isinstance(origin, str):
-        return origin
-    return "what lay there" if origin == place else f"what lay at {origin[0]}, byte {origin[1]:,}"

@@ -1,8 +1,7 @@
-"""Whether two PTO kernels do the same, event by event, or leave the same in global memory; runs of both are held
-against it.
+"""Whether two PTO kernels do the same, event by event, or leave the same in global memory.
 
-Knows: which arguments of two functions are one, the values that both texts allow, runs that follow contents.
-Does not know: how a kernel is judged, what a run does.
+Knows: which values of arguments are run, what work stands between copies.
+Does not know: how a kernel is judged, how it is run (`same_runs`).
 Law: EQUAL is said of nothing less than every copy, flag, barrier and vector access of both, and the work between them.
 What is left is said of kernels that are both proved, so that no order decides what stays, and of every value of their
 arguments; with values that nobody states, or too many, nothing is said but a difference. A byte that one of them
@@ -11,22 +10,16 @@ computes and the other has from elsewhere is no difference: it is open.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import product
 from math import prod
 
-import numpy as np
-
-from dmaverify.errors import Disagreement, InputError
-from dmaverify.execute.outcome import Beyond
-from dmaverify.jobs.kernel_runs import holds, size_at
+from dmaverify.errors import InputError
+from dmaverify.jobs.same_runs import HELD_RUNS, HELD_STATEMENTS, held, ran_kernels
+from dmaverify.jobs.shared_numbers import SharedNumber, kinds_of, numbers_of
 from dmaverify.machines.pto.check import check_function
-from dmaverify.machines.pto.execute_contents import ContentRun, passed_over
-from dmaverify.machines.pto.execute_terms import Terms, origin_of, tensor_bytes
+from dmaverify.machines.pto.execute_contents import passed_over
 from dmaverify.machines.pto.named import NamedFunction
-from dmaverify.machines.pto.ops import OpaqueOp, deep
-from dmaverify.machines.pto.replay import MOST_BYTES, UNSTATED
 from dmaverify.machines.pto.supposed import barred
 from dmaverify.machines.pto.work import NOBODY, work_of
 from dmaverify.program.instructions import Copy
@@ -34,40 +27,13 @@ from dmaverify.prove.flow.same import Issued, same
 from dmaverify.prove.options import Options
 from dmaverify.prove.sameness import Sameness
 from dmaverify.prove.smt import RLIMIT
-from dmaverify.values import dataclass, replace
+from dmaverify.values import replace
 from dmaverify.verdict import Status
 
-ROUNDED = "rounding makes no difference: both add the same to an element, in another order"
 BY_EVENTS = "each copy and access against its own, in one order"
 MOST_RUNS = 64
 """Values of arguments with which two kernels are run."""
 FEW_RUNS = 6  # where these values are not all
-HELD_RUNS, HELD_STATEMENTS = 2, 1 << 10  # with which a proof of all values is held against both texts
-MOST_TOLD = 4096  # bytes that may differ, of which it is asked whether they surely do
-MOST_FOLLOWED = 1 << 16  # accesses of all runs
-
-
-@dataclass(frozen=True)
-class _Number:
-    """A number that both kernels are given: its names in each, the values it has (`high` None: nobody says)."""
-
-    names: tuple[tuple[str, ...], tuple[str, ...]]
-    low: int
-    high: int | None
-    told: str = ""  # what the machine calls it, of which it tells the value
-    apart: bool = False  # whether the two texts state other values
-
-    @property
-    def count(self) -> int | None:
-        return None if self.high is None else max(0, self.high - self.low + 1)
-
-    @property
-    def name(self) -> str:
-        return (self.names[0] or self.names[1])[0]
-
-    def some(self, count: int) -> Sequence[int]:
-        """The first `count` of its values, the last one again where it has fewer."""
-        return [self.low + k if self.high is None else min(self.low + k, self.high) for k in range(count)]
 
 
 def same_functions(one: NamedFunction, other: NamedFunction, *, settled: bool = False) -> Sameness:
@@ -75,11 +41,8 @@ def same_functions(one: NamedFunction, other: NamedFunction, *, settled: bool = 
     either allows leaves anything else, so that what waits for what is not compared. Raises Disagreement.
     """
     found = _by_events(one, other, settled=settled)
-    ran = _with_some(one, other, HELD_RUNS, HELD_STATEMENTS) if found.status == "proved" else found
-    if ran.status == "refuted" and found.status == "proved":
-        shown = ", ".join(f"{name} = {value}" for name, value in (ran.witness or {}).items())
-        raise Disagreement(f"`{one.name}` and `{other.name}` do the same, and runs of both part ({shown}): {ran.why}")
-    return found
+    ran = _with_some(one, other, HELD_RUNS, HELD_STATEMENTS) if found.status == "proved" else None
+    return held(found, ran, f"`{one.name}` and `{other.name}`")
 
 
 def _by_events(one: NamedFunction, other: NamedFunction, *, settled: bool) -> Sameness:
@@ -124,7 +87,7 @@ def _worked(found: Sameness, one: NamedFunction, other: NamedFunction, copies: I
 def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
     """Compares what both leave in the tensors behind their arguments, which are matched by their order."""
     sides = (one, other)
-    if _kinds(one) != _kinds(other):
+    if kinds_of(one) != kinds_of(other):
         return Sameness("unknown", "their arguments differ")
     if any(kind.space == "ub" for side in sides for _, kind, _ in side.function.args):
         return Sameness("unknown", "one works on a buffer that it is given")
@@ -139,7 +102,7 @@ def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
     if found.status != "proved":
         return found
     ranges = [
-        f"values are those that both texts state: {n.name} in {n.low}..{n.high}" for n in _numbers(sides) if n.apart
+        f"values are those that both texts state: {n.name} in {n.low}..{n.high}" for n in numbers_of(sides) if n.apart
     ]
     return replace(found, conditions=tuple(dict.fromkeys([*conditions, *ranges, *found.conditions])))
 
@@ -147,12 +110,12 @@ def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
 def left_by_runs(one: NamedFunction, other: NamedFunction) -> Sameness:
     """What runs of both leave, with each value of their arguments."""
     sides = (one, other)
-    numbers = list(_numbers(sides))
+    numbers = list(numbers_of(sides))
     counted, any_value = _split(numbers)
     found = Sameness("unknown")
     if all(n.count is not None for n in counted):
         every = product(*(n.some(n.count or 0) for n in counted))
-        found = _with_values(sides, counted, every, any_value)
+        found = ran_kernels(sides, counted, every, any_value)
     if found.status != "unknown" or not (any_value or not found.why):
         return found
     tried = _with_some(one, other, FEW_RUNS)
@@ -166,50 +129,19 @@ def left_by_runs(one: NamedFunction, other: NamedFunction) -> Sameness:
 def _with_some(one: NamedFunction, other: NamedFunction, count: int, most: int | None = None) -> Sameness:
     """What runs of both texts leave with a few values of their arguments."""
     sides = (one, other)
-    if _kinds(one) != _kinds(other):
+    if kinds_of(one) != kinds_of(other):
         return Sameness("unknown", "their arguments differ")
-    numbers = list(_numbers(sides))
-    return _with_values(
-        sides, numbers, zip(*(n.some(count) for n in numbers), strict=True) if numbers else [()], (), most
-    )
+    numbers = list(numbers_of(sides))
+    every = zip(*(n.some(count) for n in numbers), strict=True) if numbers else [()]
+    return ran_kernels(sides, numbers, every, (), most)
 
 
-def _kinds(side: NamedFunction) -> list[str]:
-    return [k.kind if k.kind == "pointer" else k.name for _, k, _ in side.function.args]
-
-
-def _split(numbers: Sequence[_Number]) -> tuple[list[_Number], list[_Number]]:
+def _split(numbers: Sequence[SharedNumber]) -> tuple[list[SharedNumber], list[SharedNumber]]:
     """The numbers whose values are run one by one, and arguments that stand for any value."""
     counted = [n for n in numbers if n.told or (n.count is not None and n.count <= MOST_RUNS)]
     if prod(n.count or 1 for n in counted) > MOST_RUNS:
         counted = [n for n in counted if n.told]
     return counted, [n for n in numbers if n not in counted]
-
-
-def _with_values(
-    sides: Sequence[NamedFunction],
-    numbers: Sequence[_Number],
-    every: Iterable[tuple[int, ...]],
-    any_value: Sequence[_Number],
-    most: int | None = None,
-) -> Sameness:
-    """What both leave with each of these values; `why` of the same is how many there are."""
-    terms, ran, count = Terms(), 0, 0
-    for chosen in _values(sides, numbers, every):
-        found = _at(sides, chosen, terms, any_value, most)
-        if found.status == "refuted":
-            return replace(found, witness={n.name: v for n, v in zip(numbers, chosen[2], strict=True)})
-        if found.status == "unknown":
-            return found
-        ran, count = ran + 1, max(count, found.copies)
-        if terms.followed > MOST_FOLLOWED:
-            why = f"{terms.followed:,} accesses of {ran} runs are more than are followed: state smaller ranges"
-            return Sameness("unknown", why)
-    if not ran:
-        return Sameness("unknown", "no values meet what both state")
-    return Sameness(
-        "proved", f"{ran:,}" if numbers else "", conditions=(ROUNDED,) if terms.reordered else (), copies=count
-    )
 
 
 def told_left(found: Sameness) -> str:
@@ -233,127 +165,6 @@ def settled_kernel(side: NamedFunction, allowed: Collection[str] = ()) -> tuple[
     if name := passed_over(side.function):
         return (), f"{side.name}: what {name} does is not followed"
     return verdict.conditions, f"{side.name} works with another core" if side.notes.core else ""
-
-
-def _numbers(sides: Sequence[NamedFunction]) -> Iterator[_Number]:
-    """The numbers that both are given: arguments by their order, what the machine tells by its name."""
-    for at, (_, kind, _) in enumerate(sides[0].function.args):
-        names = tuple((side.function.args[at][0].lstrip("%"),) for side in sides)
-        if kind.kind != "int" or not any(_used(side, own[0]) for side, own in zip(sides, names, strict=True)):
-            continue
-        yield _number(sides, names, (0, 1) if kind.bits == 1 else None)
-    told: dict[str, tuple[list[str], list[str]]] = {}
-    least: dict[str, int] = {}
-    for index, side in enumerate(sides):
-        for stmt in deep(side.function.body):
-            if isinstance(stmt, OpaqueOp) and stmt.least is not None:
-                told.setdefault(stmt.what, ([], []))[index].append(stmt.results[0].lstrip("%"))
-                least[stmt.what] = stmt.least
-    for what, (first, second) in told.items():
-        yield replace(_number(sides, (tuple(first), tuple(second)), None, least[what]), told=what)
-
-
-def _number(
-    sides: Sequence[NamedFunction], names: Sequence[tuple[str, ...]], known: tuple[int, int] | None, low: int = 0
-) -> _Number:
-    each = [
-        [side.notes.ranges[n] for n in own if n in side.notes.ranges] for side, own in zip(sides, names, strict=True)
-    ]
-    stated = [*([known] if known else []), *each[0], *each[1]]
-    lows, highs = [low if not stated else -(1 << 63), *(a for a, _ in stated)], [b for _, b in stated]
-    apart = set(each[0]) != set(each[1])
-    return _Number((names[0], names[1]), max(lows), min(highs, default=None), apart=apart)
-
-
-def _used(side: NamedFunction, name: str) -> bool:
-    span = side.function.whole or side.function.span
-    text = side.source.text[span.start : span.end]
-    return len(re.findall(rf"%{re.escape(name)}(?![\w$.\-])", text)) > 1
-
-
-def _values(
-    sides: Sequence[NamedFunction], numbers: Sequence[_Number], every: Iterable[tuple[int, ...]]
-) -> Iterator[tuple[dict[str, int], dict[str, int], tuple[int, ...]]]:
-    """Values of the arguments of both kernels that meet what both state, and the numbers they are."""
-    for chosen in every:
-        told = {n.told: value for n, value in zip(numbers, chosen, strict=True) if n.told}
-        if any(value >= told.get(f"{what.removesuffix('idx')}num", value + 1) for what, value in told.items()):
-            continue  # no block has a number beyond how many there are
-        given: tuple[dict[str, int], dict[str, int]] = {}, {}
-        for number, value in zip(numbers, chosen, strict=True):
-            for names, own in zip(number.names, given, strict=True):
-                own.update(dict.fromkeys(names, value))
-        if all(holds(fact, own) for side, own in zip(sides, given, strict=True) for fact, _ in side.notes.relations):
-            yield *given, chosen
-
-
-def _at(
-    sides: Sequence[NamedFunction],
-    chosen: tuple[Mapping[str, int], Mapping[str, int], tuple[int, ...]],
-    terms: Terms,
-    any_value: Sequence[_Number],
-    most: int | None,
-) -> Sameness:
-    """What both leave with one value of each number, and any of others."""
-    tensors = [[n.lstrip("%") for n, kind, _ in s.function.args if kind.kind == "pointer"] for s in sides]
-    sizes = [max(size_of(side, own[at], chosen[i]) for i, (side, own) in enumerate(zip(sides, tensors, strict=True)))
-             for at in range(len(tensors[0]))]  # fmt: skip
-    if sum(sizes) > MOST_BYTES:
-        return Sameness("unknown", f"their tensors hold {sum(sizes):,} bytes: no run is made of so many")
-    left = []
-    for index, (side, own, given) in enumerate(zip(sides, tensors, chosen, strict=False)):
-        try:
-            run = ContentRun(side.function, dict(zip(own, sizes, strict=True)), given, {}, 0, ())  # type: ignore[arg-type]
-            done, held = run.follow(terms, own, [name for n in any_value for name in n.names[index]], most)
-        except Beyond as error:
-            lost = f"nothing in a run gives `{error}` a value" if str(error)[:1] == "%" else f"{error} is not followed"
-            return Sameness("unknown", f"{side.name}: {lost}")
-        if done.found:
-            return Sameness("unknown", f"{side.name}: a run finds {', '.join(sorted(done.found))}")
-        left.append([held[name] for name in own])
-    return _compared(left, tensors[0], terms)
-
-
-def size_of(side: NamedFunction, name: str, values: object) -> int:
-    """How many bytes the tensor behind an argument has."""
-    assert isinstance(values, Mapping)
-    kind = next(kind for given, kind, _ in side.function.args if given.lstrip("%") == name)
-    return size_at(side.notes.extents.get(name), values) or kind.bytes or UNSTATED
-
-
-def _compared(left: Sequence[Sequence[np.ndarray]], names: Sequence[str], terms: Terms) -> Sameness:
-    """Byte by byte: the first that surely differs, else the first that may."""
-    changed, open_ = 0, ""
-    for at, (name, *both) in enumerate(zip(names, *left, strict=True)):
-        before = tensor_bytes(at, len(both[0]))
-        changed += int(((both[0] != before) | (both[1] != before)).sum())
-        for byte in np.flatnonzero(both[0] != both[1])[:MOST_TOLD].tolist():
-            ends = [int(side[byte]) for side in both]
-            told = [_told(end, names) for end in ends]
-            said = f"at %{name}, byte {byte:,} the first leaves {told[0]}, the second {told[1]}"
-            if _apart(ends[0], ends[1], terms):
-                return Sameness("refuted", said)
-            open_ = open_ or f"{said}, which may be the same"
-    return Sameness("unknown" if open_ else "proved", open_, copies=changed)
-
-
-def _apart(one: int, other: int, terms: Terms) -> bool:
-    """Whether two bytes differ with some contents of the tensors: both are told, or one lay where the other is not made
-    of.
-    """
-    if origin_of(one) is not None and origin_of(other) is not None:
-        return True
-    for byte, made in ((one, other), (other, one)):
-        if isinstance(origin_of(byte), tuple) and (of := terms.made_of(made)) is not None and byte not in of:
-            return True
-    return False
-
-
-def _told(number: int, names: Sequence[str]) -> str:
-    origin = origin_of(number)
-    if origin is None:
-        return "what it computes"
-    return f"0x{origin:02x}" if isinstance(origin, int) else f"what lay at %{names[origin[0]]}, byte {origin[1]:,}"
 
 
 def only_gm(tiers: Sequence[str]) -> None:

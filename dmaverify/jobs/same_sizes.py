@@ -36,10 +36,6 @@ def same_texts(one: Side, other: Side, *, rlimit: int, tiers: Sequence[str] = ()
     """Whether two plans, each with the text that names its one entry, do the same, at all sizes where they have
     symbols; of programs, in `tiers`. Raises InputError, Disagreement.
     """
-    for text, plan in (one, other):
-        if plan.is_kernel:  # its transfers stand for iterations, rows and tensors without an address
-            raise InputError(f"{text} is no transfer of a plan: transfers of kernels are not compared", None,
-                             "write both as transfers of a plan, with their loops and addresses")  # fmt: skip
     compare = same_at_all_sizes if one[1].templates or other[1].templates else same_entries
     return compare(one, other, rlimit=rlimit, tiers=tiers)
 

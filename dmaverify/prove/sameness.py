@@ -58,6 +58,7 @@ class Sameness:
         says = {"proved": verb, "refuted": f"do not {verb}", "unknown": f"{verb}? no answer"}[self.status]
         word = "PROVED if all below holds:" if self.conditions else self.status.upper()
         lines = [f"{word:<8} `{first}` and `{second}` {says}{f': {self.why}' if self.why else ''}"]
+        lines += [f"  at        {span}" for span in self.places]
         lines += [f"  {word:<10}{text}" for word, text in self._rows(first, second)]
         lines += [f"  only if   {condition}" for condition in self.conditions]
         lines += [f"  note      {note}" for note in self.notes]

@@ -15,6 +15,7 @@ from fuzz.paired import compared
 from dmaverify.cli.app import invoke
 from dmaverify.errors import Disagreement, InputError
 from dmaverify.jobs import same_programs as jobs
+from dmaverify.jobs import same_runs
 from dmaverify.jobs.load import load
 from dmaverify.language.distinct import distinct
 from dmaverify.prove.flow import contents, copy_events, same_contents, traced
@@ -561,21 +562,24 @@ def test_more_than_is_followed_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_that_leaves_something_else_is_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = jobs.left_behind_run
+    real = same_runs.left_behind_run
 
     def wrong(*given: object) -> object:
         held = real(*given)  # type: ignore[arg-type]
         return None if held is None else dict.fromkeys(held, ("hbm", 1))
 
-    monkeypatch.setattr(jobs, "left_behind_run", wrong)
+    monkeypatch.setattr(same_runs, "left_behind_run", wrong)
     with pytest.raises(Disagreement, match="a run"):
         same((LOAD + STORE, BACK), (ROWS, BACK))
 
 
 def test_runs_that_part_contradict_what_was_proved_event_by_event(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, number = jobs.left_behind_run, iter(range(2))
-    monkeypatch.setattr(jobs, "left_behind_run", lambda *given: {**(real(*given) or {}), ("hbm", 7): str(next(number))})
-    with pytest.raises(Disagreement, match="they do the same, and runs leave 0 and 1"):
+    real, number = same_runs.left_behind_run, iter(range(2))
+    monkeypatch.setattr(
+        same_runs, "left_behind_run", lambda *given: {**(real(*given) or {}), ("hbm", 7): str(next(number))}
+    )
+    said = "they do the same, and runs of both part: at \\('hbm', 7\\) one leaves 0, the other 1"
+    with pytest.raises(Disagreement, match=said):
         same((LOAD + STORE, BACK), (LOAD + STORE, BACK))
 
 
@@ -602,7 +606,7 @@ ROWS_BY_STREAM = "".join(
 def test_a_difference_that_is_too_large_to_run_is_traced_back_by_division(
     start: str, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "MOST_RUN", 0)
+    monkeypatch.setattr(same_runs, "MOST_RUN", 0)
     rows = ROWS_BY_STREAM.replace('"t"', f'"{start}"', 1)
     answer = same((LOAD + STORE, BACK), (rows, BACK), ["hbm"])
     assert (answer.status, "traced back through both" in answer.by) == (status, status == "refuted")
@@ -613,7 +617,7 @@ def test_a_difference_that_is_too_large_to_run_is_traced_back_by_division(
 def test_a_difference_that_nothing_confirms_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     turned = move("whole", hbm(0), hbm(OUT, "B, A, C")), 'step = [{ transfer = "whole" }]\n'
     assert same(turned, (LOAD + STORE, BACK), ["hbm"]).status == "refuted"
-    monkeypatch.setattr(jobs, "MOST_RUN", 0)
+    monkeypatch.setattr(same_runs, "MOST_RUN", 0)
     answer = same(turned, (LOAD + STORE, BACK), ["hbm"])
     assert (answer.status, "traced back through both" in answer.by) == ("refuted", True), answer.why
     monkeypatch.setattr(traced, "MOST_CELLS", 2047)
@@ -662,29 +666,11 @@ def test_cells_trace_every_unit_of_a_move_to_where_contents_say(source: str, des
     assert looked >= 24
 
 
-RUST = """use furiosa_opt_std::prelude::*;
-axes![A = 8, B = 256];
-type Chip = m![1];
-fn one(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {
-    let y: DmTensor<i8, Chip, m![1 # 2], m![B], m![A]> = x.to_dm(&mut ctx.tdma);
-}
-"""
-
-
-@pytest.mark.parametrize("rows", [8, 1024])
-def test_a_transfer_of_a_kernel_stands_for_more_than_is_compared(
-    rows: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "k.rs").write_text(RUST.replace("A = 8", f"A = {rows}"))
-    assert invoke(["equiv", f"{tmp_path}/k.rs::one-y", f"{tmp_path}/k.rs::one-y"]) == 2
-    assert "transfers of kernels are not compared" in capsys.readouterr().err
-
-
 def test_a_difference_is_confirmed_by_a_run_of_one_and_a_trace_of_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     turned = move("whole", hbm(0), hbm(OUT, "B, A, C")), 'step = [{ transfer = "whole" }]\n'
-    run = jobs.left_behind_run
+    run = same_runs.left_behind_run
     monkeypatch.setattr(
-        jobs, "left_behind_run", lambda plan, *bits: None if "loop" in plan.source.text else run(plan, *bits)
+        same_runs, "left_behind_run", lambda plan, *bits: None if "loop" in plan.source.text else run(plan, *bits)
     )
     for sides in (((ROWS_BY_STREAM, BACK), turned), (turned, (ROWS_BY_STREAM, BACK))):
         answer = same(*sides, ["hbm"])

@@ -15,7 +15,7 @@ from lab.kernels import kernel_of, mutant_of
 from dmaverify.cli.app import invoke
 from dmaverify.errors import Disagreement, Source
 from dmaverify.execute.outcome import Beyond
-from dmaverify.jobs import same_kernels
+from dmaverify.jobs import same_kernels, same_runs
 from dmaverify.jobs.same_kernels import left_by_runs, same_functions, same_left
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.execute_contents import ContentRun
@@ -245,7 +245,7 @@ def adding(*stores: str) -> NamedFunction:
 def test_what_is_added_is_a_collection_whose_order_counts_not() -> None:
     one, other = store("%x", "%o"), store("%y", "%o")
     turned = found(adding(one, other), adding(other, one))
-    assert (turned.status, turned.conditions) == ("proved", (same_kernels.ROUNDED,))
+    assert (turned.status, turned.conditions) == ("proved", (same_runs.ROUNDED,))
     assert found(adding(one, other), adding(one, other)).conditions == ()
     assert found(adding(one, other), adding(one)).status == "unknown"
     assert found(adding(one, one), adding(one)).status == "unknown"
@@ -405,7 +405,7 @@ def test_no_block_has_a_number_beyond_how_many_there_are() -> None:
 
 
 def test_runs_that_take_too_long_end_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(same_kernels, "MOST_FOLLOWED", 3)
+    monkeypatch.setattr(same_runs, "MOST_FOLLOWED", 3)
     assert "state smaller ranges" in found(kernel(*COPIED), kernel(*IN_HALVES)).why
 
 
@@ -489,7 +489,7 @@ def test_a_row_is_reduced_by_itself(name: str, rounds: bool) -> None:
     whole = tiled(*narrow(16, 0, *work))
     halves = tiled(*narrow(8, 8, *work, suffix="1"), *narrow(8, 0, *work, suffix="2"))
     same = found(whole, halves)
-    assert (same.status, same.conditions) == ("proved", (same_kernels.ROUNDED,) if rounds else ()), same.why
+    assert (same.status, same.conditions) == ("proved", (same_runs.ROUNDED,) if rounds else ()), same.why
     assert found(whole, tiled(*narrow(16, 0, *work))).conditions == ()
     other = (work[0], work[1].replace("sub", "add"))
     assert found(whole, tiled(*narrow(8, 8, *other, suffix="1"), *narrow(8, 0, *work, suffix="2"))).status == "unknown"

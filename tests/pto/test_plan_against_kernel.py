@@ -11,6 +11,7 @@ from dmaverify import api
 from dmaverify.cli.app import invoke
 from dmaverify.errors import Disagreement, InputError, Source
 from dmaverify.jobs import same_across as across
+from dmaverify.jobs import same_runs
 from dmaverify.jobs.plan_copies import emitted_copies
 from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.prove.sameness import Sameness
@@ -88,7 +89,7 @@ def test_the_copies_of_a_program_and_of_a_kernel_are_the_same_where_its_tensors_
 def test_what_moves_other_bytes_leaves_something_else(change: tuple[str, str], status: str, said: str) -> None:
     answer = compared(THERE, kernel(change))
     assert (answer.status, said in answer.why) == (status, True), answer.why
-    assert answer.by == (across.BY_RUNS if status == "refuted" else "")
+    assert answer.by == (same_runs.BY_RUNS if status == "refuted" else "")
 
 
 def test_places_that_were_only_taken_to_be_so_refute_nothing() -> None:
@@ -129,7 +130,7 @@ def test_a_plan_of_another_machine_is_refused() -> None:
 
 def test_runs_that_part_contradict_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(across.home, "same", lambda *_: Sameness("proved"))
-    with pytest.raises(Disagreement, match="make the same copies, and ub, byte 768"):
+    with pytest.raises(Disagreement, match=r"runs of both part.*: ub, byte 768"):
         compared(THERE, kernel(("%n = arith.constant 4", "%n = arith.constant 3")))
 
 

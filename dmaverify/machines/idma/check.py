@@ -72,19 +72,19 @@ def verdict_of_file(
             one if isinstance(one, InputError) else item_of(one, f"line {one.span.line}") for one in read_lists(source)
         )
         return judge_listed(items, target, name=Path(path).stem, path=path, unit="transfers", readings=readings)
-    given = _of_words(engine, path, target)
+    given = options_of_words(engine, path, target)
     if path.endswith((".c", ".h")):
         return _of_driver(source, target, given, defines, readings)
     if dims is None and any(word.partition("::")[0].endswith(".json") for word in engine):
         dims = int(given["dims"]) - 1  # test benches of the project have as many as their engine
     image = image_of_file(source, dims, setup_of(target, given) if given else None)
-    told = chain(_items(image, target, given), _front_end(image, target, given, form_of(source.text)))
+    told = chain(items_of(image, target, given), _front_end(image, target, given, form_of(source.text)))
     verdict = judge_listed(told, target, name=Path(path).stem, path=path, unit="descriptors", readings=readings)
     guessed = not {"address_width", "preset"} & given.keys() and any(_wide(one) for one in image.told)
     return replace(verdict, assumptions=(NO_MOVE,), conditions=("addresses have 64 bits",) if guessed else ())
 
 
-def _of_words(engine: Sequence[str], path: str, target: Target) -> dict[str, int | str]:
+def options_of_words(engine: Sequence[str], path: str, target: Target) -> dict[str, int | str]:
     """The options that `--engine` names. Raises InputError, with the words, where they mean no engine."""
     given = engine_options(engine, path)
     try:
@@ -120,9 +120,7 @@ def _of_driver(
     from dmaverify.machines.idma.c.driver import FunctionOfFile, read_driver
     from dmaverify.machines.idma.c.symbolic import ArgumentSearch, settled
 
-    stated = dict(_define(one) for one in defines)
-    ranges = {name: text for name, text in stated.items() if ".." in text}
-    values = {name: text for name, text in stated.items() if name not in ranges}
+    values, ranges = stated_values(defines)
     setup = setup_of(target, given)
     front_end, fetch = front_form(setup) if given else "", setup.fetch_width
     driver = read_driver(source, values, front_end, fetch)
@@ -132,12 +130,12 @@ def _of_driver(
     followed: list[FunctionLaunches] = []  # with arguments: what the first reading supposed is not needed
 
     def searched(name: str) -> tuple[Symbols, ArgumentSearch]:
-        symbols = Symbols({name: _range(text) for name, text in ranges.items()})
+        symbols = Symbols({name: range_of(text) for name, text in ranges.items()})
         function = FunctionOfFile(source, values, front_end, name, symbols, fetch, driver.written, driver.first_page)
         return symbols, ArgumentSearch(function, target, lambda told: setup_for(told, target, given), readings or {})
 
     def own_items(entry: FunctionLaunches, *, stands: bool = False) -> Iterator[ListedItem | InputError]:
-        for item in _items(entry.image, target, given):
+        for item in items_of(entry.image, target, given):
             if isinstance(item, ListedItem):
                 item = replace(item, name=f"{entry.name}: {item.name}", stands=stands)
                 met = next((fact for fact in item.facts if fact.scope == "after"), None)
@@ -201,7 +199,14 @@ def _of_driver(
     return replace(verdict, assumptions=tuple(taken), conditions=tuple(conditions), claim=claim)
 
 
-def _range(text: str) -> tuple[int, int]:
+def stated_values(defines: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The values, and the ranges, that `--define` gives to names of C, as texts. Raises InputError."""
+    stated = dict(_define(one) for one in defines)
+    ranges = {name: text for name, text in stated.items() if ".." in text}
+    return {name: text for name, text in stated.items() if name not in ranges}, ranges
+
+
+def range_of(text: str) -> tuple[int, int]:
     """`1..64`. Raises InputError."""
     low, _, high = text.partition("..")
     try:
@@ -280,9 +285,10 @@ def _setups(image: Image, target: Target, given: Mapping[str, int | str] | None)
     return out
 
 
-def _items(
+def items_of(
     image: Image, target: Target, given: Mapping[str, int | str] | None = None
 ) -> Iterator[ListedItem | InputError]:
+    """Each descriptor of an image with what rules look at, also of what earlier ones still do."""
     if image.ordered:  # jobs of test benches fail on purpose
         yield from (InputError(*problem) for problem in image.problems)
     setups = _setups(image, target, given)

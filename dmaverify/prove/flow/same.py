@@ -23,6 +23,7 @@ from dmaverify.prove.flow.copy_events import copy_events
 from dmaverify.prove.flow.hazards import hazards
 from dmaverify.prove.flow.hazards_told import order_rests_on
 from dmaverify.prove.flow.index_lists import shared_lists
+from dmaverify.prove.flow.moved_cells import of_moved_cells
 from dmaverify.prove.flow.same_contents import Confirm, by_contents
 from dmaverify.prove.flow.same_events import compare_events
 from dmaverify.prove.flow.touches import work_of
@@ -37,8 +38,10 @@ ONE_BY_ONE = "each copy and access against its own, in one order"
 APART = "what contexts hand on to each other lies in memory"
 
 
-def side_of(program: Program, axes: Mapping[str, int], target: Target) -> TakenApart:
-    """A program with its steps taken apart. Raises InputError for one that does not run."""
+def side_of(program: Program, axes: Mapping[str, int], target: Target, *, live: bool = False) -> TakenApart:
+    """A program with its steps taken apart; `live`: moves that nothing says how to do touch the cells that they move,
+    and no others. Raises InputError for one that does not run, or of which these cells are not known.
+    """
     for problem in program.problems:
         raise InputError(f"`{program.name}`: {problem.message}", problem.span, problem.hint)
     for step in program.steps:
@@ -52,6 +55,7 @@ def side_of(program: Program, axes: Mapping[str, int], target: Target) -> TakenA
     for step, work in zip(program.steps, works, strict=True):
         for trouble in work.troubles:
             raise InputError(f"`{step.name}` makes no command: {trouble.message}", trouble.span, trouble.hint)
+    works = of_moved_cells(program.steps, works, target) if live else works
     order = order_of(program, [work.lanes for work in works])
     if isinstance(order, Circle) or torn_body(program, order) is not None:
         raise InputError(f"steps of `{program.name}` wait for each other", program.span, "`check` says which")
@@ -87,10 +91,10 @@ def _work(event: Event) -> Iterator[Event]:
 
 def same_programs(
     one: TakenApart, other: TakenApart, *, rlimit: int, tiers: Sequence[str] = (), confirm: Confirm | None = None,
-    by_events: bool = True,
+    by_events: bool = True, ends: Mapping[str, int] | None = None,
 ) -> Sameness:  # fmt: skip
-    """Whether two programs leave the same in memory, of `tiers` alone where some are named. Raises InputError,
-    Disagreement.
+    """Whether two programs leave the same in memory, of `tiers` alone where some are named, and of these what lies
+    before their `ends`, in bytes. Raises InputError, Disagreement.
     """
     sides = (one, other)
     _known(one, other, tiers)
@@ -107,7 +111,7 @@ def same_programs(
 
     def left() -> Sameness:
         try:
-            return by_contents(one, other, tiers, conditions, confirm)
+            return by_contents(one, other, tiers, conditions, confirm, ends)
         except NoCopies as why:
             return Sameness("unknown", str(why))
 

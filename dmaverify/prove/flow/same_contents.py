@@ -54,9 +54,12 @@ def _ways(side: TakenApart) -> set[str]:
 
 
 def by_contents(
-    one: TakenApart, other: TakenApart, tiers: Sequence[str], conditions: Sequence[str], confirm: Confirm | None
-) -> Sameness:
-    """Whether two programs leave the same, of `tiers` alone where some are named. Raises NoCopies, Disagreement."""
+    one: TakenApart, other: TakenApart, tiers: Sequence[str], conditions: Sequence[str], confirm: Confirm | None,
+    ends: Mapping[str, int] | None = None,
+) -> Sameness:  # fmt: skip
+    """Whether two programs leave the same, of `tiers` alone where some are named, and of these what lies before their
+    `ends`, in bytes. Raises NoCopies, Disagreement.
+    """
     import numpy as np
 
     if len(_ways(one) | _ways(other)) > 1:
@@ -74,7 +77,7 @@ def by_contents(
     ran = (
         [confirm(number, world, found) for number, found in enumerate(held)] if confirm is not None else [False, False]
     )
-    compared = _Compared(sides, world, held, tiers)
+    compared = _Compared(sides, world, held, tiers, ends or {})
     answer = compared.answer(conditions)
     if all(ran) and answer.by:
         return replace(answer, by=f"{answer.by}, and a run of both texts")
@@ -99,8 +102,9 @@ class _Compared:
         world: Numbering,
         held: Sequence[Mapping[Memory, Filled]],
         tiers: Sequence[str],
+        ends: Mapping[str, int],
     ) -> None:
-        self.sides, self.world, self.held = sides, world, held
+        self.sides, self.world, self.held, self.ends = sides, world, held, ends
         named = {one.target.memory_of(tier) for one in sides for tier in tiers if tier in one.target.tiers}
         self.memories = [m for m in sorted(held[0]) if not tiers or m[0] in named]
         self.first: tuple[Memory, int] | None = None
@@ -112,9 +116,11 @@ class _Compared:
         differ = set()
         for memory in self.memories:
             one, other = (side[memory] for side in self.held)
-            count += len(one.places)
+            seen = one.places * self.world.piece * self.world.unit_bits < 8 * self.ends.get(memory[0], 1 << 59)
+            count += int(seen.sum())
             odd = (one.origin != other.origin) | (one.at != other.at)
             odd |= (one.origin == ANYTHING) & (one.at != one.places)  # brought from padding
+            odd &= seen
             loose = np.minimum(one.origin, other.origin) <= ANYTHING
             for at in np.flatnonzero(odd & ~loose)[:1].tolist():
                 first = first or (memory, at)

@@ -51,6 +51,8 @@ class Symbols:
     places: set[str] = field(default_factory=set)  # where another file puts something: anywhere, and not on the rest
     each: set[str] = field(default_factory=set)  # another value in each round of a loop
     cores: set[str] = field(default_factory=set)  # numbers of which one core has 0
+    kinds: dict[tuple[str, int], tuple[int, bool, bool]] = field(default_factory=dict)  # of those that two share
+    behind: dict[str, str] = field(default_factory=dict)  # of memory, by what is read of it, as the first calls it
 
     def of(self, name: str, type_: CType, at: int, again: int, bottom: int | None = None) -> str:
         """The symbol of a declaration that is met `again` times."""

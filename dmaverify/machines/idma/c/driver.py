@@ -55,11 +55,11 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
     launcher, root = _collected(source, defines, front_end, fetch)
     source = root.text.source
     file = launcher.file
-    entries = [_entry(launcher, "file")] if launcher.told or launcher.doubts else []
+    entries = [entry_of(launcher, "file")] if launcher.told or launcher.doubts else []
     launcher.fresh()
     for part in file.outside:
         launcher.doubt(part, "text that is not read as C")
-    entries += [_entry(launcher, "file")] if launcher.doubts else []
+    entries += [entry_of(launcher, "file")] if launcher.doubts else []
     before = dict(launcher.conditions)
     runs = _all_run(launcher)
     if launcher.wrote and len(file.functions) > 1:  # each may begin with what another one wrote
@@ -75,7 +75,7 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
             launcher.lose(whole, "nobody in this file reads it")
         elif not whole.escaped and not _is_static(whole.part):
             launcher.conditions[f"no other file launches `{whole.name}`"] = None
-    runs += [_entry(launcher, "file")] if launcher.told or launcher.doubts else []
+    runs += [entry_of(launcher, "file")] if launcher.told or launcher.doubts else []
     aliases = _aliases(root, file)  # with the macros that functions define
     entries += [FunctionLaunches("file", (), (), tuple(aliases))] if aliases else []
     entries += runs
@@ -125,12 +125,14 @@ def launches_by_headers(source: Source, names: Callable[[bytes], str | None]) ->
     return found
 
 
-def _collected(source: Source, defines: Mapping[str, str], front_end: str, fetch: int) -> tuple[Launcher, Part]:
+def _collected(
+    source: Source, defines: Mapping[str, str], front_end: str, fetch: int, kind: type[LoopRunner] = LoopRunner
+) -> tuple[Launcher, Part]:
     text = _read(source)
     size = defines.get("__SIZEOF_POINTER__", "0")
     if size not in ("0", "4", "8"):
         raise InputError(f"__SIZEOF_POINTER__ is {size}", None, "4 or 8 bytes")
-    launcher = LoopRunner(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
+    launcher = kind(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
     launcher.chained, launcher.fetch = front_end == "desc64", fetch
     launcher.file.packs = re.search(r"[Pp]ragma\b[^\n]*\bpack\b", text.source.text) is not None
     launcher.file.names, launcher.file.volatiles = text.names, text.volatiles
@@ -212,7 +214,7 @@ def _ran(launcher: Launcher, name: str) -> FunctionLaunches:
     before, launcher.conditions = launcher.conditions, {}
     try:
         launcher.entered(name, None)
-        return _entry(launcher, name)
+        return entry_of(launcher, name)
     finally:
         launcher.conditions = {**before, **launcher.conditions}
 
@@ -285,15 +287,20 @@ class FunctionOfFile:
     first_page: int | None = None
     steps: int = 0  # of all runs so far
 
+    def launcher(self, kind: type[LoopRunner] = LoopRunner) -> Launcher:
+        """What runs it once."""
+        made, _ = _collected(self.source, self.defines, self.front_end, self.fetch, kind)
+        made.most_steps, made.ever, made.first_page = MOST_STEPS, self.written, self.first_page
+        return made
+
     def run(self, arguments: Arguments) -> FunctionLaunches | None:
         """What it launches; None where an assertion does not hold and nothing was launched before."""
-        launcher, _ = _collected(self.source, self.defines, self.front_end, self.fetch)
-        launcher.arguments, launcher.most_steps, launcher.ever = arguments, MOST_STEPS, self.written
-        launcher.first_page = self.first_page
+        launcher = self.launcher()
+        launcher.arguments = arguments
         try:
             return _ran(launcher, self.name)
         except Stopped:
-            found = _entry(launcher, self.name)
+            found = entry_of(launcher, self.name)
             return found if found.told or found.doubts else None
         finally:
             self.steps += launcher.steps
@@ -350,7 +357,8 @@ def _entries(file: File) -> list[str]:
     return out
 
 
-def _entry(launcher: Launcher, name: str) -> FunctionLaunches:
+def entry_of(launcher: Launcher, name: str) -> FunctionLaunches:
+    """What a launcher has met, where the function `name` ends."""
     launcher.finish()
     if launcher.roles and launcher.unguarded:
         launcher.conditions[f"{name}() runs on the core that moves data"] = None

@@ -52,7 +52,7 @@ def _site(plan: KernelPlan, one: SiteTransfers, names: dict[tuple[str, int], str
         for problem in item.problems:
             yield f"# wrong in the kernel: {problem.message}"
         yield f"[transfer.{_key(name)}]"
-        yield from _transfer(item.transfer, names)
+        yield from transfer_lines_of(item.transfer, names)
         yield ""
 
 
@@ -72,7 +72,8 @@ def _stands_for(plan: KernelPlan, name: str) -> Iterator[str]:
                 yield f"its {side} starts in turn at {starts}: {kept} stands for all"
 
 
-def _transfer(move: Transfer, names: dict[tuple[str, int], str]) -> Iterator[str]:
+def transfer_lines_of(move: Transfer, names: dict[tuple[str, int], str]) -> Iterator[str]:
+    """The keys of a transfer's table; axes get names that `names` keeps apart by their sizes."""
     own: dict[str, str] = {}
     for tensor in (move.source, move.dest):
         for axis, size in axes_of(tensor.mapping).items():

@@ -1,0 +1,155 @@
+"""Kernels in Rust, compared with each other or with a plan by what they leave in the tensors that others see.
+
+Knows: which tensors of two kernels are one, where those of a kernel would have to lie to be those of a plan.
+Does not know: Rust, how a program is followed or judged.
+Law: both kernels are proved, as programs of their transfers, so that no order and nothing unwritten decides what stays.
+Tensors are matched by their place among arguments and results, and have to be of one type. Beside a plan, an answer is
+one of the places that it names as conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dmaverify.errors import InputError
+from dmaverify.jobs.same_programs import program_of_plan, same_programs
+from dmaverify.language.files import named
+from dmaverify.machines.rngd.rust.followed import FollowedKernel, followed_kernel
+from dmaverify.machines.rngd.rust.lowered import NAME, LoweredKernel, lowered_kernel, serial_of, signature
+from dmaverify.machines.rngd.rust.plans import read_kernel_plan
+from dmaverify.machines.rngd.rust.verdicts import kernel_verdicts
+from dmaverify.plan.plan import Plan, select
+from dmaverify.plan.read import read_plan_text
+from dmaverify.prove.flow import same as home
+from dmaverify.prove.options import Options
+from dmaverify.prove.sameness import WORDS, Sameness
+from dmaverify.targets.target import load_target
+from dmaverify.values import replace
+from dmaverify.verdict import Severity, Status
+
+MACHINE, SEEN = "rngd", "hbm"
+MOST_STEPS = 256
+
+
+def same_rust(names: Sequence[str], *, rlimit: int) -> Sameness:
+    """Whether two kernels leave the same in the tensors that others see. Raises InputError, Disagreement."""
+    kernels = [followed_kernel(*named(text)) for text in names]
+    opened = next((one for one in map(_opened, kernels) if one is not None), None)
+    if opened is not None:
+        return opened
+    types = [(*signature(kernel), kernel.device) for kernel in kernels]
+    for word, first, second in zip(("arguments", "results", "devices"), *types, strict=True):
+        if first != second:
+            apart = next(((a, b) for a, b in zip(first, second, strict=False) if a != b), None)
+            said = f"{apart[0]} against {apart[1]}" if apart else f"{len(first)} against {len(second)}"
+            return Sameness("unknown", f"their {word} differ: {said}")
+    sides = []
+    for word, kernel in zip(WORDS, kernels, strict=True):
+        side = _lowered(kernel, {})
+        if isinstance(side, Sameness):
+            return replace(side, why=f"the {word}: {side.why}")
+        sides.append(side)
+    (one, lowered, first), (other, beside, second) = sides
+    if lowered.own != beside.own:
+        return Sameness("unknown", "their tensors are not placed alike")
+    found = same_programs(one, other, rlimit=rlimit, tiers=[SEEN], ends={SEEN: lowered.own}, live=(True, True))
+    return _told(found, lowered.seen, (*first, *second))
+
+
+def same_rust_and_plan(plan: Plan, name: str, *, rlimit: int, plan_first: bool = True) -> Sameness:
+    """Whether a plan's one entry leaves in HBM what a kernel leaves there; `plan_first`: it is the first of the two.
+    Raises InputError, Disagreement.
+    """
+    program = program_of_plan(plan)
+    if program.target != MACHINE:
+        raise InputError(f"`{program.name}` is no plan of {MACHINE}", program.span, "name one")
+    kernel = followed_kernel(*named(name))
+    opened = _opened(kernel)
+    if opened is not None:
+        return opened
+    taken = home.side_of(program, plan.axes, plan.targets[program.target])
+    touched = [touch for work in taken.works for touch in work.touches if touch.memory[0] == SEEN]
+    end = max((touch.walk.high * touch.unit_bits // 8 + 1 for touch in touched), default=0)
+    side = _lowered(kernel, _places(plan, kernel), end)
+    if isinstance(side, Sameness):
+        return side
+    made, lowered, conditions = side
+    sides = (plan, made) if plan_first else (made, plan)
+    found = same_programs(
+        sides[0], sides[1], rlimit=rlimit, tiers=[SEEN], ends={SEEN: lowered.own}, live=(not plan_first, plan_first)
+    )
+    lying = [f"{called} lies at {SEEN}, byte {base:,}" for called, base in lowered.seen.items()]
+    if found.status == "proved":
+        held = tuple(dict.fromkeys((*found.conditions, *conditions, *lying)))
+        return replace(found, why=f"both leave the same in {SEEN}", conditions=held, kind="kernels")
+    notes = tuple(f"where {one}" for one in lying)
+    return replace(found, status="unknown", by="", notes=notes)  # another place of them may be no difference
+
+
+def _opened(kernel: FollowedKernel) -> Sameness | None:
+    if kernel.open:
+        return Sameness("unknown", f"{kernel.item.name}: {kernel.open}", places=(kernel.span,) if kernel.span else ())
+    if not kernel.moves:
+        return Sameness("unknown", f"{kernel.item.name} moves nothing")
+    if len(kernel.moves) > MOST_STEPS:
+        return Sameness("unknown", f"{kernel.item.name} makes {len(kernel.moves)} transfers, more than are compared")
+    return None
+
+
+def _lowered(
+    kernel: FollowedKernel, at: Mapping[int, int], end: int = 0
+) -> tuple[Plan, LoweredKernel, tuple[str, ...]] | Sameness:
+    """A kernel as a program, with what its proof rests on; or why nothing is said of it. What nobody sees of HBM lies
+    behind `end`.
+    """
+    try:
+        lowered = lowered_kernel(kernel, load_target(MACHINE), at, end)
+    except InputError as error:
+        return Sameness("unknown", f"{kernel.item.name}: {error.message}", places=(error.span,) if error.span else ())
+    why, conditions = _judged(kernel)
+    if why:
+        return Sameness("unknown", f"{kernel.item.name} is not proved (`check` says why): {why}")
+    return select(read_plan_text(lowered.text), NAME), lowered, conditions
+
+
+def _judged(kernel: FollowedKernel) -> tuple[str, tuple[str, ...]]:
+    """Why a kernel is not proved, and what its proof rests on: of each file, the verdicts on the transfers that run."""
+    conditions: dict[str, None] = {}
+    spans = {(span.source.name, span.start) for span in (move.site.span for move in kernel.moves)}
+    for path in dict.fromkeys(name for name, _ in spans):
+        plan = read_kernel_plan(path)
+        own = tuple(one for one in plan.sites if (one.site.span.source.name, one.site.span.start) in spans)
+        if len(own) != sum(name == path for name, _ in spans):
+            return f"not all of its transfers were found in {path}", ()
+        for verdict in kernel_verdicts(replace(plan, sites=own), Options(repair=False)):
+            if verdict.status is not Status.PROVED:
+                open_ = (o.why for o in verdict.obligations if o.status == "unknown")
+                said = [f.message for f in verdict.findings if f.severity is Severity.ERROR]
+                return next(iter((*said, *open_)), verdict.status.value), ()
+            conditions |= dict.fromkeys(verdict.conditions)
+    return "", tuple(conditions)
+
+
+def _told(found: Sameness, seen: Mapping[str, int], conditions: Sequence[str]) -> Sameness:
+    """The answer, of the tensors of a kernel, with what both proofs rest on."""
+    held = tuple(dict.fromkeys((*found.conditions, *conditions)))
+    lying = tuple(f"{called} begins at {SEEN}, byte {base}, here" for called, base in seen.items())
+    if found.status == "proved":
+        return replace(found, why="both leave the same in the tensors that they are given and give", conditions=held,
+                       kind="kernels")  # fmt: skip
+    return replace(found, notes=(*found.notes, *lying), kind="kernels")
+
+
+def _places(plan: Plan, kernel: FollowedKernel) -> dict[int, int]:
+    """Where the tensors of a kernel would have to begin for its first transfers to be those of a plan."""
+    machine, out = load_target(MACHINE), dict[int, int]()
+    for word in ("source", "dest"):
+        theirs = [getattr(s.transfer, word) for s in program_of_plan(plan).steps if s.transfer is not None]
+        bases = [one.base for one in theirs if one.tier == SEEN]
+        mine = [side for move in kernel.moves if (side := getattr(move, word)).tier == SEEN]
+        for base, side in zip(bases, mine, strict=False):
+            starts = side.window.at.get("element")
+            start = (0 if starts is None else starts.low) * machine.dtypes[side.dtype.name] // 8
+            if base >= start:
+                out.setdefault(serial_of(side), base - start)
+    return out

@@ -1,0 +1,271 @@
+"""A kernel in Rust followed for all that it does: its transfers in the order of the text, loops turn by turn.
+
+Knows: which parts of Rust do no more than to name tensors, their windows and numbers. Does not know: addresses, what is
+left in memory.
+Law: what is read is exactly these parts; anything else that a function runs (a branch, the Tensor Unit, a call that is
+not followed, a macro) leaves it `open`, with its place. A tensor is the buffer that it is in and the window that it
+shows; that of a transfer whose result nothing annotates is open.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dmaverify.errors import InputError, Span, nearest
+from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.bodies import Bodies
+from dmaverify.machines.rngd.rust.calls import TILES
+from dmaverify.machines.rngd.rust.crate import Crate, crate_of
+from dmaverify.machines.rngd.rust.flow import ITEMS
+from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.library import Library
+from dmaverify.machines.rngd.rust.module import Item
+from dmaverify.machines.rngd.rust.moves import SIMPLE, TRANSFERS, VIEWS, Site
+from dmaverify.machines.rngd.rust.sites import is_kernel, open_device
+from dmaverify.machines.rngd.rust.values import (
+    Numbers,
+    Opaque,
+    RustTensor,
+    Tuple,
+    Unknown,
+    Value,
+)
+from dmaverify.program.ways import OnWay, WayChoice
+from dmaverify.values import dataclass, field
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_NAMES = {
+    "identifier", "call_expression", "reference_expression", "parenthesized_expression", "block", "unsafe_block",
+    "tuple_expression", "let_declaration", "expression_statement", "for_expression", "field_expression",
+    "macro_invocation", "type_cast_expression", "binary_expression", "unary_expression", "integer_literal",
+    "scoped_identifier", "range_expression", "generic_function", "mutable_specifier",
+}  # fmt: skip
+"""Parts of Rust that do nothing but name, or that are looked at below."""
+_VIEWS = ("view", "view_mut", "reshape", *TILES)
+_MACROS = ("m", "axes")
+_MOVES = (*SIMPLE[:2], *VIEWS)
+_CONTEXT = re.compile(r"\bContext$")
+_CFG = re.compile(r"\bcfg(?:_attr)?\b(?!\s*\(\s*test\s*\))")
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedMove:
+    """One transfer: what it reads, what it writes."""
+
+    site: Site
+    source: RustTensor
+    dest: RustTensor
+
+    @property
+    def name(self) -> str:
+        return f"line {self.site.span.line}"
+
+
+@dataclass
+class FollowedKernel:
+    """A kernel: tensors that it is given, transfers, tensors that it gives; `open` says why these are not all."""
+
+    item: Item
+    library: Library
+    given: list[tuple[str, RustTensor]] = field(default_factory=list)
+    moves: list[FollowedMove] = field(default_factory=list)
+    gives: list[RustTensor] = field(default_factory=list)
+    open: str = ""
+    span: Span | None = None
+
+    @property
+    def device(self) -> list[str]:
+        """What its attributes say of the device that it runs on."""
+        return ["".join(text.split()) for text in self.item.attributes if "device" in text]
+
+
+class KernelFollower(Bodies):
+    """Reads one function for all that it does."""
+
+    def __init__(self, library: Library, kernel: FollowedKernel) -> None:
+        super().__init__(library)
+        self.kernel = kernel
+        self.read_in: list[Item] = []  # functions that were read where they are called
+        self.touched_now: tuple[Value, tuple[Value, ...]] = (Opaque(), ())
+
+    def leave_open(self, code: Code, node: Node, why: str) -> None:
+        """Says why what the kernel does is not all known, once."""
+        if not self.kernel.open:
+            self.kernel.open, self.kernel.span = why, code.span(node)
+
+    # ------------------------------------------------------------ the function
+
+    def _visit_function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str) -> None:
+        self.kernel.given, self.kernel.moves, self.kernel.gives = [], [], []
+        self.kernel.open, self.kernel.span = "", None
+        super()._visit_function(item, generics, own, instance)
+
+    def allocated(self, value: Value, name: str, code: Code, node: Node, fresh: bool = False) -> Value:
+        made = super().allocated(value, name, code, node, fresh)
+        if not self.stack:  # a parameter of the function, or a part of one, in their order
+            declared = node.child_by_field_name("type")
+            if isinstance(made, RustTensor) and not made.view:
+                self.kernel.given.append((name, made))
+            elif not isinstance(made, Tuple) and not (declared and _CONTEXT.search(code.text(declared))):
+                self.leave_open(code, node, f"`{name}` is neither a whole tensor nor a context")
+        return made
+
+    def _given_by(self, item: Item, body: Node, frame: Frame, instance: str) -> Value:
+        outermost = not self.stack
+        found = super()._given_by(item, body, frame, instance)
+        if outermost:
+            result = item.node.child_by_field_name("return_type")
+            self._result_of(item.code, body, found if result is not None else Opaque("()"))
+        return found
+
+    def _result_of(self, code: Code, body: Node, value: Value) -> None:
+        for one in value.parts if isinstance(value, Tuple) else (value,):
+            if isinstance(one, RustTensor) and one.buffer is not None and not one.view and not one.window.tiled:
+                self.kernel.gives.append(one)
+            elif not (isinstance(one, Opaque) and one.what == "()"):
+                self.leave_open(code, body, "what it gives back is no tensor that is known as a whole")
+
+    # ------------------------------------------------------------ transfers
+
+    def _effects(self, site: Site, receiver: Value, values: tuple[Value, ...]) -> None:
+        self.touched_now = receiver, values
+        super()._effects(site, receiver, values)
+
+    def transfer_call(
+        self, code: Code, node: Node, name: Node, receiver: Value, generics: tuple[Value, ...], arguments: list[Node],
+        frame: Frame, expected: Value | None,
+    ) -> Value:  # fmt: skip
+        made = super().transfer_call(code, node, name, receiver, generics, arguments, frame, expected)
+        site, method = self.site(code, name), code.text(name)
+        if self.dead or self.walk.dead:  # nothing gets here
+            return made
+        given, values = self.touched_now
+        dest: Value = made
+        if method in VIEWS:
+            dest = next((value for value in reversed(values) if isinstance(value, RustTensor)), Unknown(""))
+        if not self.walk.when.always or self.walk.turns:
+            self.leave_open(code, node, f"`{method}` may run, or not")
+        elif method not in _MOVES:
+            self.leave_open(code, node, f"`{method}` is not compared")
+        elif not isinstance(given, RustTensor) or not isinstance(dest, RustTensor) or given.missing or dest.missing:
+            why = next((w.reason for w in (given, dest) if isinstance(w, Unknown) and w.reason), "")
+            self.leave_open(code, node, why or f"the tensors of `{method}` are not all known: annotate its result")
+        elif problem := next(iter((*given.problems, *dest.problems)), None):
+            self.leave_open(code, node, problem.message)
+        elif given.buffer is None or dest.buffer is None or given.window.open or dest.window.open:
+            self.leave_open(code, node, f"where a window of `{method}` starts is not known")
+        else:
+            self.kernel.moves.append(FollowedMove(site, given, dest))
+        return made
+
+    # ------------------------------------------------------------ what is followed
+
+    def _value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        if node.type not in _NAMES and node.type not in ITEMS:
+            self.leave_open(code, node, f"code that is not followed: {node.type.replace('_', ' ')}")
+        return super()._value(code, node, frame, expected)
+
+    def _of_tensor(
+        self, code: Code, node: Node, name: str, tensor: RustTensor, generics: tuple[Value, ...], arguments: list[Node],
+        frame: Frame, expected: Value | None,
+    ) -> Value | None:  # fmt: skip
+        if name not in _VIEWS:
+            self.leave_open(code, node, f"`.{name}()` of a tensor is not followed")
+        return super()._of_tensor(code, node, name, tensor, generics, arguments, frame, expected)
+
+    def _other(
+        self, code: Code, node: Node, name: str, receiver: Value, generics: Node | None, arguments: list[Node],
+        frame: Frame, expected: Value | None,
+    ) -> Value:  # fmt: skip
+        many = len(self.read_in)
+        found = super()._other(code, node, name, receiver, generics, arguments, frame, expected)
+        if len(self.read_in) == many and not (isinstance(receiver, Numbers) and isinstance(found, Numbers)):
+            self.leave_open(code, node, f"`.{name}()` is not followed")
+        return found
+
+    def _path_call(
+        self, code: Code, node: Node, function: Node, generics: Node | None, arguments: list[Node], frame: Frame,
+        expected: Value | None,
+    ) -> Value:  # fmt: skip
+        many, made_before = len(self.read_in), self.ledger.empty.copy()
+        found = super()._path_call(code, node, function, generics, arguments, frame, expected)
+        name = code.text(function).split("::")[-1].split("<")[0].strip()
+        fresh = isinstance(found, RustTensor) and found.buffer is not None and name == "new" and not arguments
+        fresh = fresh and bool(self.ledger.empty - made_before)
+        if name not in TRANSFERS and not fresh and len(self.read_in) == many and not isinstance(found, Numbers):
+            self.leave_open(code, node, f"`{code.text(function)}` is a call that is not followed")
+        return found
+
+    def inlined(
+        self, item: Item, bound: dict[str, Value], own: Value | None, values: list[Value], instance: str
+    ) -> Value:
+        self.read_in.append(item)
+        return super().inlined(item, bound, own, values, instance)
+
+    def _macro_invocation(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        name = node.child_by_field_name("macro")
+        called = code.text(name) if name is not None else ""
+        if called not in _MACROS or frame.scope.macro(called) is not None:
+            self.leave_open(code, node, f"the macro `{called}!`, which is not followed")
+        return super()._macro_invocation(code, node, frame, expected)
+
+    def one_by_one(
+        self, code: Code, body: Node, each: Value, frame: Frame, pattern: str = ""
+    ) -> tuple[Value, ...] | None:
+        return self.few(each)
+
+    def _turns(
+        self, code: Code, body: Node, inside: Frame, around: Frame, label: str, runs: WayChoice | None,
+        count: int = 0,
+    ) -> list[OnWay]:  # fmt: skip
+        self.leave_open(code, body, "a loop of many turns, or of nobody knows how many")
+        return super()._turns(code, body, inside, around, label, runs, count)
+
+    def leave_unbuilt(self, span: Span, condition: str) -> None:
+        self.kernel.open = self.kernel.open or f"what the build has is a question here: {condition}"
+        super().leave_unbuilt(span, condition)
+
+
+def followed_kernel(path: str, name: str) -> FollowedKernel:
+    """The function of a file of that name, the only kernel where none is named. Raises InputError."""
+    file = Path(path)
+    root, entry = crate_of(file)
+    crate = Crate(root, entry, file.is_absolute(), {file.resolve(): path})
+    scope, code, tree = crate.at(file)
+    inner = [scope]
+    for one in inner:
+        inner += one.inline
+    items = [item for one in inner for item in one.functions if item.kind == "fn" and item.code is code]
+    known = [item for item in items if is_kernel(item)] or items
+    found = [item for item in items if item.name == name] if name else known
+    if len(found) != 1:
+        names = list(dict.fromkeys(item.name for item in known))
+        if not names:
+            raise InputError(f"{path} has no function", None, "a kernel is a function with transfers")
+        near = nearest(name, [item.name for item in items]) if name and not found else None
+        said = f"{path} has no function `{name}`" if name and not found else f"{path} has several functions"
+        raise InputError(said, None, f"did you mean `{near}`?" if near else f"name one: {path}::{names[0]}")
+    item = found[0]
+    kernel = FollowedKernel(item, crate.library)
+    if item.generics:
+        kernel.open = f"`{name or item.name}` is generic"
+        return kernel
+    reader = KernelFollower(crate.library, kernel)
+    reader.discover(code, tree)
+    reader.visited.add(item)
+    try:
+        reader.function(item, {}, None)
+    except RecursionError:
+        kernel.open = f"`{item.name}` nests too deep to be read"
+    body = item.node.child_by_field_name("body")
+    if body is None or body.has_error or tree.has_error:
+        kernel.open = kernel.open or f"a part of {path} cannot be read as Rust"
+    if said := open_device(tuple(item.attributes)):
+        kernel.open = kernel.open or f"`{said}` of the device is no number"
+    if any(_CFG.search(one.source.text) for _, one, _ in crate.read.values()):
+        kernel.open = kernel.open or "what the build has is decided by `cfg`"
+    return kernel
