@@ -21,7 +21,7 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.asked import unheard
 from dmaverify.language.files import is_file, read_text, resolved
 from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
-from dmaverify.targets.parts import Engines, Knob, Route, Tier, _engines, _figures, _knob, _routes, _tier
+from dmaverify.targets.parts import Engines, Knob, Route, Tier, _engines, _figures, _knob, _routes, _tiers
 from dmaverify.targets.rule import Figure, Readings, Rule
 from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
 from dmaverify.targets.table import Table, shipped_toml, suggestion
@@ -236,7 +236,7 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
     for name, figure in limits.items():
         if name in EVERY_PORT:
             dict(table.tables("limit"))[name].refuse("it has the name of a port", hint=f"call it {figure.name}_max")
-    tiers = {name: _tier(name, part, limits) for name, part in table.tables("tier")}
+    tiers = _tiers(table, limits)
     engines = _engines(table.table("engines"))
     dtypes = _dtypes(table.table("dtypes"))
     knobs = {name: _knob(name, part) for name, part in table.tables("reading")}

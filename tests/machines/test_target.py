@@ -295,6 +295,9 @@ TOML = (ENCODINGS / "toy" / "target.toml").read_text(encoding="utf-8")
 SMT = (ENCODINGS / "toy" / "rules.smt2").read_text(encoding="utf-8")
 ALIGN = '[rule."toy/align"]'
 PORTS = 'ports = ["write_gcd", "line_bytes"]'
+WINDOW = '[tier.NAME]\ntitle = "x"\nmemory = "{}"\nplaces = []\nsource = "x"\nbasis = "inferred"\n'
+WINDOWS = WINDOW.replace("NAME", "x") + WINDOW.replace("NAME", "y") + "[tier.ub]"
+SLICED = 'places = ["slice"]\nsizes = { slice = "packet_max" }'
 IDLE = "[limit.idle]\nvalue = 1\nunit = 'x'\nsays = 'x'\nsource = 'x'\nbasis = 'inferred'\n[limit.line_bytes]"
 
 
@@ -363,6 +366,23 @@ def test_a_target_that_is_not_whole_is_refused_in_one_line(old: str, new: str, s
     error = refuse(changed(old, new))
     assert says in error.message
     assert error.span is not None
+
+
+def test_windows_of_one_memory_name_it() -> None:
+    target = read_target(Source("t", changed("[tier.ub]", WINDOWS.format("gm", "gm"))), Source("r", SMT))
+    assert [target.memory_of(name) for name in ("gm", "x", "y", "ub")] == ["gm", "gm", "gm", "ub"]
+
+
+def test_a_window_of_a_window_is_refused() -> None:
+    """Both would be memories of their own, and a move between them one between two memories."""
+    for first, second in (("gm", "x"), ("y", "x")):
+        error = refuse(changed("[tier.ub]", WINDOWS.format(first, second)))
+        assert f"whose own is '{'gm' if first == 'gm' else 'x'}'" in error.message
+
+
+def test_windows_of_one_memory_count_places_alike() -> None:
+    sliced = WINDOWS.format("gm", "gm").replace("places = []", SLICED, 1)
+    assert "shares the addresses of 'gm' and has other places" in refuse(changed("[tier.ub]", sliced)).message
 
 
 def test_a_rule_without_an_edge_is_refused() -> None:
