@@ -141,6 +141,7 @@ _TRANSFER = (
 )  # fmt: skip
 
 _ACCESS = (
+    Fact("base_bytes", "bytes", "address of the first packet, slices counted in", None, SUM),
     Fact("access_bytes", "bytes", "bytes of one memory access", 0),
     Fact("packet_bytes", "bytes", "bytes of one packet of the stream"),
     Fact("stride_gcd", "bytes", "greatest number that divides every memory stride between packets; 0 if there is none"),
