@@ -262,21 +262,23 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
         raw=MappingProxyType(dict(table.data)),
     )
     table.finish(ignored=LATER_SECTIONS)
-    own = folder.parent not in _roots()
-    if own:
-        _hold_sections(table)
-    return target
+    if folder.parent in _roots():
+        return target
+    return replace(target, raw=MappingProxyType(_held_sections(table)))
 
 
-def _hold_sections(table: Table) -> None:
-    """Raises InputError where a section that other rooms read is of another kind than in the machines that ship."""
-    from dmaverify.targets.sections import held_to
+def _held_sections(table: Table) -> dict[str, Any]:
+    """The data of a machine of one's own, of which no key is read that is not there. Raises InputError where a section
+    that other rooms read is of another kind than in the machines that ship.
+    """
+    from dmaverify.targets.sections import Section, held_to
 
     files = [load_target(name).folder / "target.toml" for name in available_targets()]
     models = [shipped_toml(file, _read(file).text) for file in files]
     for name in LATER_SECTIONS:
         if name in table.data:
             held_to(table, name, [{}, *(one[name] for one in models if name in one)])
+    return Section(table.data, "")
 
 
 def _dtypes(table: Table) -> tuple[dict[str, int], dict[str, str], dict[str, str]]:

@@ -14,6 +14,7 @@ import pytest
 import z3
 from lab.draws import counted
 
+from dmaverify.cli.app import invoke
 from dmaverify.errors import InputError, Source
 from dmaverify.targets import table as table_module
 from dmaverify.targets.facts import SCOPES, Fact
@@ -281,6 +282,21 @@ def test_a_target_is_read_again_when_its_files_change(tmp_path: Path) -> None:
     stat = (folder / "target.toml").stat()
     os.utime(folder / "target.toml", ns=(stat.st_atime_ns, stat.st_mtime_ns + 10**9))
     assert (before.limits["packet_max"], load_target(str(folder)).limits["packet_max"]) == (128, 256)
+
+
+def test_what_the_data_of_ones_own_machine_lack_is_refused_where_it_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(ENCODINGS / "pto", tmp_path / "mine")
+    file = tmp_path / "mine" / "target.toml"
+    file.write_text(file.read_text().replace("[vector.barrier]", "[vector.barriers]"))
+    data = load_target(str(tmp_path / "mine")).raw
+    assert data["vector"].get("barrier") is None
+    with pytest.raises(InputError, match=r"lack `vector\.barrier`"):
+        data["vector"]["barrier"]
+    plan = str(ENCODINGS.parent / "examples" / "pto" / "example-3.toml")
+    assert invoke(["check", plan, "--no-cache", "--target", str(tmp_path / "mine")]) == 2
+    assert "the machine's data lack `vector.barrier`" in capsys.readouterr().out
 
 
 def test_an_unknown_target_is_refused_with_a_suggestion() -> None:

@@ -31,7 +31,6 @@ from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import module_name
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target, load_obligations
-from dmaverify.targets.telling import told_by_ends
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Severity
 
@@ -81,13 +80,20 @@ def telling_iterations(views: Views, target: Target, most: int = 0) -> list[tupl
     """Iterations besides the first that show what rules ask: every multiple, and the ends of both sides. Where the
     machine computes facts of its own, or asks of others what is neither multiple nor bound, every one of up to `most`.
     """
-    own = module_name(target) is not None or not all(told_by_ends(rule, target) for rule in _errors(target))
-    if most and own and iterations(views.turns) <= most:
+    if 0 < iterations(views.turns) <= most and (
+        module_name(target) is not None or not all(_told(rule, target) for rule in _errors(target))
+    ):
         return list(every(views.turns))[1:]
     shifts = _shifts(views, target, 8)
     found = dict.fromkeys(corners(views))
     found |= dict.fromkeys(one.extreme(views.turns, most=end) for one in shifts for end in (False, True))
     return list(found)[1:]
+
+
+def _told(rule: Rule, target: Target) -> bool:
+    from dmaverify.targets.telling import told_by_ends
+
+    return told_by_ends(rule, target)
 
 
 def _errors(target: Target) -> list[Rule]:
@@ -98,9 +104,7 @@ def untold(held: Sequence[tuple[Rule, tuple[int, ...], str]], target: Target, re
     """Rules that held at some iterations, which do not stand for the others: errors of a scope whose facts are neither
     sums nor divisors of addresses, or that ask neither multiples nor bounds of these.
     """
-    rules = {
-        rule.id: rule for rule, _, _ in held if not target.scopes[rule.scope].sums or not told_by_ends(rule, target)
-    }
+    rules = {rule.id: rule for rule, _, _ in held if not target.scopes[rule.scope].sums or not _told(rule, target)}
     return [name for name, rule in rules.items() if rule.severity_under(readings) is Severity.ERROR]
 
 
