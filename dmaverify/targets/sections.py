@@ -18,6 +18,10 @@ MOST = 1 << 53  # what a float counts up to
 BITS = 64  # lists of numbers are bits of addresses
 
 
+class Lacking(InputError, KeyError):
+    """A key that a machine's data lack; who knows better what it is for catches it and says so."""
+
+
 class Section(dict[str, Any]):
     """A table of a machine's own data, and the tables in it: a key that it lacks is refused, wherever it is read."""
 
@@ -28,7 +32,7 @@ class Section(dict[str, Any]):
         self.called = called
 
     def __missing__(self, key: str) -> Any:
-        raise InputError(f"the machine's data lack `{f'{self.called}.{key}' if self.called else key}`", None,
+        raise Lacking(f"the machine's data lack `{f'{self.called}.{key}' if self.called else key}`", None,
                          "the machines that ship have it, with its source")  # fmt: skip
 
 
