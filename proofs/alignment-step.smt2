@@ -1,7 +1,7 @@
 ; claim: Every unit, count >= 2: all addresses of a nest are multiples of the unit iff base and strides are. One loop:
 ;   if address and stride are multiples, so is address + c stride; and if the addresses of counters 0 and 1 are, so is
 ;   the stride. The quotients are named: no division.
-; relied on by: dmaverify.prove.move.views.view_findings
+; relied on by: dmaverify.targets.telling.told_by_ends
 ; relied on by: dmaverify.prove.move.ports.address_gcd
 ; relied on by: dmaverify.program.views.corners
 ; quotes: encodings/core/sequencer.smt2#core/loop-step

@@ -316,6 +316,7 @@ def access_facts(
     packet = packet_units(command, access, dtype_bits)
     time, inner = descriptors(_entries(command, access), packet)
     return {
+        "base_bytes": (command.read if is_fetch(access) else command.write).base * command.unit_bits // 8,
         "access_bytes": access_bytes(command, access, dtype_bits) if only is None or "access_bytes" in only else 1,
         "packet_bytes": packet * command.unit_bits // 8,
         "stride_gcd": divisor_bytes(step_gcd(0, [(stride, 2) for _, stride in time]) * command.unit_bits),

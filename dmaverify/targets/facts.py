@@ -16,15 +16,20 @@ from types import MappingProxyType
 
 from dmaverify.values import dataclass
 
+SUM, DIVISOR, ELSE = "sum", "divisor", "else"
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One port: `least` is the smallest value the core ever gives, or None where it may be negative."""
+    """One port: `least` is the smallest value the core ever gives, or None where it may be negative. `moves`: how it
+    follows the addresses of an iteration, where it does: it is a SUM, a DIVISOR of sums, or something ELSE of them.
+    """
 
     name: str
     unit: str
     says: str
     least: int | None = 0
+    moves: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +52,20 @@ _COMMAND = (
     Fact("packet_bytes", "bytes", "bytes moved at once"),
     Fact("packet_bits", "bits", "bits moved at once"),
     Fact("burst_bytes", "bytes", "longest run, starting at every packet, that is contiguous on both sides"),
-    Fact("read_gcd", "bytes", "greatest number that divides every address where a packet is read; 0 if all are 0"),
-    Fact("write_gcd", "bytes", "greatest number that divides every address where a packet is written; 0 if all are 0"),
-    Fact("read_gcd_bits", "bits", "read_gcd in bits"),
-    Fact("write_gcd_bits", "bits", "write_gcd in bits"),
+    Fact(
+        "read_gcd",
+        "bytes",
+        "greatest number that divides every address where a packet is read; 0 if all are 0",
+        moves=DIVISOR,
+    ),
+    Fact(
+        "write_gcd",
+        "bytes",
+        "greatest number that divides every address where a packet is written; 0 if all are 0",
+        moves=DIVISOR,
+    ),
+    Fact("read_gcd_bits", "bits", "read_gcd in bits", moves=DIVISOR),
+    Fact("write_gcd_bits", "bits", "write_gcd in bits", moves=DIVISOR),
     Fact("amount_bytes", "bytes", "bytes that the command moves in all"),
     Fact("chip_read", "chip", "chip of the memory that is read"),
     Fact("chip_write", "chip", "chip of the memory that is written"),
@@ -112,7 +127,7 @@ _TRANSFER = (
     Fact("route", "0 or 1", "1 if the target lists the pair of tiers as a route"),
     Fact("same_chip", "0 or 1", "1 if no byte leaves its chip"),
     Fact("same_cluster", "0 or 1", "1 if no byte leaves its cluster (1 where a side has no clusters)"),
-    Fact("same_dmn", "0 or 1", "0 if some byte is seen to leave the slices behind one port of an engine"),
+    Fact("same_dmn", "0 or 1", "0 if some byte is seen to leave the slices behind one port of an engine", moves=ELSE),
     Fact("source_chips", "chips", "size of the source's chip mapping", 1),
     Fact("dest_chips", "chips", "size of the destination's chip mapping", 1),
     Fact("source_clusters", "clusters", "size of the source's cluster mapping", 1),
@@ -126,6 +141,7 @@ _TRANSFER = (
 )  # fmt: skip
 
 _ACCESS = (
+    Fact("base_bytes", "bytes", "address of the first packet, slices counted in", None, SUM),
     Fact("access_bytes", "bytes", "bytes of one memory access", 0),
     Fact("packet_bytes", "bytes", "bytes of one packet of the stream"),
     Fact("stride_gcd", "bytes", "greatest number that divides every memory stride between packets; 0 if there is none"),
@@ -164,9 +180,9 @@ _STEP = (
 )
 
 _REACH = (
-    Fact("base_bytes", "bytes", "address of the first row", None),
-    Fact("low_bytes", "bytes", "lowest byte touched", None),
-    Fact("end_bytes", "bytes", "first byte behind all that is touched, rounded tails and padding included", None),
+    Fact("base_bytes", "bytes", "address of the first row", None, SUM),
+    Fact("low_bytes", "bytes", "lowest byte touched", None, SUM),
+    Fact("end_bytes", "bytes", "first byte behind all that is touched, rounded tails and padding included", None, SUM),
 )
 
 _INDIRECT = (

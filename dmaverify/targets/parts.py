@@ -166,6 +166,23 @@ def _tier(name: str, table: Table, limits: Mapping[str, Figure]) -> Tier:
     return tier
 
 
+def _tiers(table: Table, limits: Mapping[str, Figure]) -> dict[str, Tier]:
+    """Every tier. Tiers of one memory have one address for one place: refused where they count places otherwise, or
+    where the memory that a tier names is only another name of a third one.
+    """
+    parts = dict(table.tables("tier"))
+    tiers = {name: _tier(name, part, limits) for name, part in parts.items()}
+    first: dict[str, Tier] = {}
+    for name, tier in tiers.items():
+        own = tiers.get(tier.memory, tier).memory
+        if own != tier.memory:
+            parts[name].refuse(f"`memory` is {tier.memory!r}, whose own is {own!r}", "memory", f"name {own!r}")
+        shared = first.setdefault(own, tier)
+        if (tier.places, tier.strides, tier.readings) != (shared.places, shared.strides, shared.readings):
+            parts[name].refuse(f"it shares the addresses of {shared.name!r} and has other places or strides", "places")
+    return tiers
+
+
 def _tier_reading(table: Table, places: tuple[str, ...]) -> tuple[str, ...]:
     """The places of a memory under one reading, some of all of them."""
     found = table.texts("places", places)

@@ -11,10 +11,35 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
+from dmaverify.errors import InputError
 from dmaverify.targets.table import Table
 
 MOST = 1 << 53  # what a float counts up to
 BITS = 64  # lists of numbers are bits of addresses
+
+
+class Lacking(InputError, KeyError):
+    """A key that a machine's data lack; who knows better what it is for catches it and says so."""
+
+
+class Section(dict[str, Any]):
+    """A table of a machine's own data, and the tables in it: a key that it lacks is refused, wherever it is read."""
+
+    def __init__(self, data: Mapping[str, Any], called: str) -> None:
+        super().__init__(
+            {name: _section(value, f"{called}.{name}" if called else name) for name, value in data.items()}
+        )
+        self.called = called
+
+    def __missing__(self, key: str) -> Any:
+        raise Lacking(f"the machine's data lack `{f'{self.called}.{key}' if self.called else key}`", None,
+                         "the machines that ship have it, with its source")  # fmt: skip
+
+
+def _section(value: Any, called: str) -> Any:
+    if isinstance(value, list):
+        return [_section(one, called) for one in value]
+    return Section(value, called) if isinstance(value, Mapping) else value
 
 
 def held_to(table: Table, key: str, models: Sequence[Any]) -> None:

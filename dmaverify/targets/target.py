@@ -21,7 +21,7 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.asked import unheard
 from dmaverify.language.files import is_file, read_text, resolved
 from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
-from dmaverify.targets.parts import Engines, Knob, Route, Tier, _engines, _figures, _knob, _routes, _tier
+from dmaverify.targets.parts import Engines, Knob, Route, Tier, _engines, _figures, _knob, _routes, _tiers
 from dmaverify.targets.rule import Figure, Readings, Rule
 from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
 from dmaverify.targets.table import Table, shipped_toml, suggestion
@@ -236,7 +236,7 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
     for name, figure in limits.items():
         if name in EVERY_PORT:
             dict(table.tables("limit"))[name].refuse("it has the name of a port", hint=f"call it {figure.name}_max")
-    tiers = {name: _tier(name, part, limits) for name, part in table.tables("tier")}
+    tiers = _tiers(table, limits)
     engines = _engines(table.table("engines"))
     dtypes = _dtypes(table.table("dtypes"))
     knobs = {name: _knob(name, part) for name, part in table.tables("reading")}
@@ -262,21 +262,23 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
         raw=MappingProxyType(dict(table.data)),
     )
     table.finish(ignored=LATER_SECTIONS)
-    own = folder.parent not in _roots()
-    if own:
-        _hold_sections(table)
-    return target
+    if folder.parent in _roots():
+        return target
+    return replace(target, raw=MappingProxyType(_held_sections(table)))
 
 
-def _hold_sections(table: Table) -> None:
-    """Raises InputError where a section that other rooms read is of another kind than in the machines that ship."""
-    from dmaverify.targets.sections import held_to
+def _held_sections(table: Table) -> dict[str, Any]:
+    """The data of a machine of one's own, of which no key is read that is not there. Raises InputError where a section
+    that other rooms read is of another kind than in the machines that ship.
+    """
+    from dmaverify.targets.sections import Section, held_to
 
     files = [load_target(name).folder / "target.toml" for name in available_targets()]
     models = [shipped_toml(file, _read(file).text) for file in files]
     for name in LATER_SECTIONS:
         if name in table.data:
             held_to(table, name, [{}, *(one[name] for one in models if name in one)])
+    return Section(table.data, "")
 
 
 def _dtypes(table: Table) -> tuple[dict[str, int], dict[str, str], dict[str, str]]:

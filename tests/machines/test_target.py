@@ -14,6 +14,7 @@ import pytest
 import z3
 from lab.draws import counted
 
+from dmaverify.cli.app import invoke
 from dmaverify.errors import InputError, Source
 from dmaverify.targets import table as table_module
 from dmaverify.targets.facts import SCOPES, Fact
@@ -283,6 +284,21 @@ def test_a_target_is_read_again_when_its_files_change(tmp_path: Path) -> None:
     assert (before.limits["packet_max"], load_target(str(folder)).limits["packet_max"]) == (128, 256)
 
 
+def test_what_the_data_of_ones_own_machine_lack_is_refused_where_it_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(ENCODINGS / "pto", tmp_path / "mine")
+    file = tmp_path / "mine" / "target.toml"
+    file.write_text(file.read_text().replace("[vector.barrier]", "[vector.barriers]"))
+    data = load_target(str(tmp_path / "mine")).raw
+    assert data["vector"].get("barrier") is None
+    with pytest.raises(InputError, match=r"lack `vector\.barrier`"):
+        data["vector"]["barrier"]
+    plan = str(ENCODINGS.parent / "examples" / "pto" / "example-3.toml")
+    assert invoke(["check", plan, "--no-cache", "--target", str(tmp_path / "mine")]) == 2
+    assert "the machine's data lack `vector.barrier`" in capsys.readouterr().out
+
+
 def test_an_unknown_target_is_refused_with_a_suggestion() -> None:
     with pytest.raises(InputError, match="no target 'rgnd'") as refusal:
         load_target("rgnd")
@@ -295,6 +311,9 @@ TOML = (ENCODINGS / "toy" / "target.toml").read_text(encoding="utf-8")
 SMT = (ENCODINGS / "toy" / "rules.smt2").read_text(encoding="utf-8")
 ALIGN = '[rule."toy/align"]'
 PORTS = 'ports = ["write_gcd", "line_bytes"]'
+WINDOW = '[tier.NAME]\ntitle = "x"\nmemory = "{}"\nplaces = []\nsource = "x"\nbasis = "inferred"\n'
+WINDOWS = WINDOW.replace("NAME", "x") + WINDOW.replace("NAME", "y") + "[tier.ub]"
+SLICED = 'places = ["slice"]\nsizes = { slice = "packet_max" }'
 IDLE = "[limit.idle]\nvalue = 1\nunit = 'x'\nsays = 'x'\nsource = 'x'\nbasis = 'inferred'\n[limit.line_bytes]"
 
 
@@ -363,6 +382,23 @@ def test_a_target_that_is_not_whole_is_refused_in_one_line(old: str, new: str, s
     error = refuse(changed(old, new))
     assert says in error.message
     assert error.span is not None
+
+
+def test_windows_of_one_memory_name_it() -> None:
+    target = read_target(Source("t", changed("[tier.ub]", WINDOWS.format("gm", "gm"))), Source("r", SMT))
+    assert [target.memory_of(name) for name in ("gm", "x", "y", "ub")] == ["gm", "gm", "gm", "ub"]
+
+
+def test_a_window_of_a_window_is_refused() -> None:
+    """Both would be memories of their own, and a move between them one between two memories."""
+    for first, second in (("gm", "x"), ("y", "x")):
+        error = refuse(changed("[tier.ub]", WINDOWS.format(first, second)))
+        assert f"whose own is '{'gm' if first == 'gm' else 'x'}'" in error.message
+
+
+def test_windows_of_one_memory_count_places_alike() -> None:
+    sliced = WINDOWS.format("gm", "gm").replace("places = []", SLICED, 1)
+    assert "shares the addresses of 'gm' and has other places" in refuse(changed("[tier.ub]", sliced)).message
 
 
 def test_a_rule_without_an_edge_is_refused() -> None:

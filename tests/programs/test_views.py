@@ -617,3 +617,20 @@ def test_what_an_access_touches_moves_with_its_own_view(start: str, base: int, m
         (verdict,) = api.check(text, "p", options=Options(repair=False, cross_check=0))
         hazards = {f.rule for f in verdict.errors if f.rule.startswith("core/hazard")}
         assert hazards == ({"core/hazard-waw"} if met else set()), (start, base, order)
+
+
+@pytest.mark.parametrize(
+    ("start", "warned"),
+    [("0", False), ("1", True), ("2", False), ('"2 * t"', False), ('"t"', True)],
+)
+def test_a_commit_into_a_view_begins_where_the_view_does(start: str, warned: bool) -> None:
+    """Rows of 4 bytes: every other one begins on 8 bytes, in every iteration."""
+    text = (
+        '[access.commit]\nengine = "commit"\ndtype = "i8"\nloop = { t = 3 }\n'
+        'memory = { tier = "dm", slice = "S", element = "A, C = 4", '
+        f'view = {{ tile = "A", length = 2, start = {start} }} }}\n'
+        'stream = { time = "1", packet = "A = 2, C = 4" }\n'
+    )
+    (verdict,) = api.check(HEAD + text, options=Options(repair=False))
+    assert verdict.status is Status.PROVED
+    assert [f.rule == "rngd/commit-base" for f in verdict.findings] == [True] * warned

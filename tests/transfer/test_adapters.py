@@ -283,8 +283,8 @@ def test_both_scopes_have_every_port_and_no_other():
 
 def test_the_facts_of_the_rearranging_example():
     assert facts(access(*REARRANGING)) == {
-        "access_bytes": 16, "packet_bytes": 16, "stride_gcd": 32, "entries": 3, "iterations": 16, "time_size": 64,
-        "runs_per_packet": 1, "sub_context": 0, "sliced": 1,
+        "base_bytes": 0, "access_bytes": 16, "packet_bytes": 16, "stride_gcd": 32, "entries": 3, "iterations": 16,
+        "time_size": 64, "runs_per_packet": 1, "sub_context": 0, "sliced": 1,
     }  # fmt: skip
 
 

@@ -5,14 +5,13 @@ Does not know: the obligations of a single move (`core`), what several iteration
 Law: the obligations speak of addresses relative to the places of the two tensors, and both move by the same sums as
 the command: what holds of the first iteration holds of all (proofs/view-shift.smt2). What does not move along is judged
 here for all of them: that a window stays on its tensor (an interval), that no read leaves the memory behind a shifted
-hole (walks apart), that both sides look at the same elements (equal sums), every multiple that a rule asks for (a
-sum is a multiple for all counters exactly when it is one at 0 and at each first step, proofs/alignment-step.smt2), and
-every bound of addresses (a sum is least and greatest at the ends of its counters). What else a rule may ask of a
-machine's own facts is asked at every iteration, or is open.
+hole (walks apart), that both sides look at the same elements (equal sums), every multiple that a rule asks for, and
+every bound of addresses (`targets/telling.py`: first steps and ends of counters tell of all). What else a rule asks is
+asked at every iteration, or is open.
 
 Source: furiosa-opt v0.6.0 (views), docs/machines/rngd.md 7.2 and 9.
 
-Relied on (proofs/): alignment-step, view-shift.
+Relied on (proofs/): view-shift.
 """
 
 from __future__ import annotations
@@ -79,9 +78,11 @@ def moved_commands(
 
 def telling_iterations(views: Views, target: Target, most: int = 0) -> list[tuple[int, ...]]:
     """Iterations besides the first that show what rules ask: every multiple, and the ends of both sides. Where the
-    machine computes facts of its own, which may be neither multiples nor bounds, every one of up to `most`.
+    machine computes facts of its own, or asks of others what is neither multiple nor bound, every one of up to `most`.
     """
-    if most and module_name(target) is not None and iterations(views.turns) <= most:
+    if 0 < iterations(views.turns) <= most and (
+        module_name(target) is not None or not all(_told(rule, target) for rule in _errors(target))
+    ):
         return list(every(views.turns))[1:]
     shifts = _shifts(views, target, 8)
     found = dict.fromkeys(corners(views))
@@ -89,11 +90,21 @@ def telling_iterations(views: Views, target: Target, most: int = 0) -> list[tupl
     return list(found)[1:]
 
 
+def _told(rule: Rule, target: Target) -> bool:
+    from dmaverify.targets.telling import told_by_ends
+
+    return told_by_ends(rule, target)
+
+
+def _errors(target: Target) -> list[Rule]:
+    return [rule for rule in target.rules.values() if rule.severity is Severity.ERROR]
+
+
 def untold(held: Sequence[tuple[Rule, tuple[int, ...], str]], target: Target, readings: Mapping[str, str]) -> list[str]:
     """Rules that held at some iterations, which do not stand for the others: errors of a scope whose facts are neither
-    sums nor divisors of addresses.
+    sums nor divisors of addresses, or that ask neither multiples nor bounds of these.
     """
-    rules = {rule.id: rule for rule, _, _ in held if not target.scopes[rule.scope].sums}
+    rules = {rule.id: rule for rule, _, _ in held if not target.scopes[rule.scope].sums or not _told(rule, target)}
     return [name for name, rule in rules.items() if rule.severity_under(readings) is Severity.ERROR]
 
 

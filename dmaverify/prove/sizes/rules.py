@@ -26,6 +26,7 @@ from dmaverify.targets.modules import derived as derived_facts
 from dmaverify.targets.modules import module_name
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
+from dmaverify.targets.telling import told_by_ends
 from dmaverify.values import dataclass
 from dmaverify.verdict import Severity
 
@@ -143,6 +144,8 @@ class SizedRules:
                 self._unknown_scope(rule)
             for place in every:
                 if rule.scope == place.scope and rule.applies(self.engine, *self.tiers, place.side, place.tier):
+                    if moved and not told_by_ends(rule, self.target):
+                        raise Stuck(f"{rule.id} is asked of every iteration at single sizes only")
                     self._rule(rule, place, before, listed, moved)
 
     def _unknown_scope(self, rule: Rule) -> None:

@@ -24,6 +24,7 @@ from dmaverify.machines.idma.c.numbers import (
     blurred,
     chosen,
     converted,
+    is_real,
     literal,
     types,
     unary,
@@ -115,8 +116,7 @@ class Evaluator:
 
     def given(self, part: Part | None, name: str, type_: CType | None, why: str) -> Value:
         """A variable, or the value of an expression, of which nothing but its type is known."""
-        real = type_ is not None and bool(type_.step) and not type_.pointer
-        if self.arguments is None or type_ is None or name in self.defines or real:
+        if self.arguments is None or type_ is None or name in self.defines or is_real(type_):
             return unknown(why, type_ or UNREAD)
         return self.arguments.fresh(name, type_, -1 if part is None else part.raw.start)
 

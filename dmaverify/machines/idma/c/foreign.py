@@ -18,7 +18,7 @@ from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.effects import DOES, bare, jumps, root_of, target_of
 from dmaverify.machines.idma.c.launches import Launcher
 from dmaverify.machines.idma.c.names import CLUSTER, NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE
-from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, unknown
+from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, is_real, literal, unknown
 from dmaverify.prove.sizes.shadow import poly_of
 from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.values import replace
@@ -77,6 +77,21 @@ class ForeignReader(Launcher):
 
     # ------------------------------------------------------------ what gets a type
 
+    def given(self, part: Part | None, name: str, type_: CType | None, why: str) -> Value:
+        if part is not None and part.type == "init_declarator" and self._of_reals(part):
+            return unknown(why, type_ or UNREAD)
+        return super().given(part, name, type_, why)
+
+    def _of_reals(self, part: Part) -> bool:
+        """Whether floating point decides a value, which the text computes: no value that somebody chooses."""
+        for one in part.every():
+            held = self.lookup(one) if one.type == "identifier" else None
+            if (held is not None and is_real(held.type)) or (
+                one.type == "number_literal" and literal(str(one), self.word).number is None
+            ):
+                return True
+        return False
+
     def converted_to(self, value: Value, type_: CType | None, name: str) -> Value:
         if value.number is None and value.origin and type_ is not None and self.arguments is not None and self.stack:
             return self.given(None, value.origin, type_, value.why)
@@ -91,7 +106,7 @@ class ForeignReader(Launcher):
             self.epoch += 1
         elif left is not None and plain and not in_place and self.arguments is not None and self.stack:
             held = self.lookup(left)
-            if held is not None and type(held) is Value and held.type != UNREAD:
+            if held is not None and type(held) is Value and held.type != UNREAD and not self._of_reals(part):
                 value = self.given(left, str(left), held.type, value.why)
         return super()._stored(part, left, value, in_place=in_place)
 
@@ -112,7 +127,7 @@ class ForeignReader(Launcher):
         if found.number is not None or type(found) is not Value or op is None or op.type != "->" or not self._reads():
             return found
         type_, at = self.static_type(part), part.field("argument")
-        real = type_ is not None and bool(type_.step) and not type_.pointer
+        real = type_ is not None and is_real(type_)
         base = unknown("it does more") if at is None or any(p.type in DOES for p in at.every()) else self.value(at)
         if type_ is None or real or base.number is None or self.arguments is None:
             return found

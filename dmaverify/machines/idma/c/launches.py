@@ -209,7 +209,8 @@ class Launcher(ChainReader):
 
     def may_wait(self, loop: Part) -> None:
         if self.told:
-            self.foreign = self.foreign or f"the loop over {loop.field('condition')}"
+            condition = loop.field("condition")
+            self.foreign = self.foreign or f"the loop {f'over {condition}' if condition else 'without a condition'}"
 
     def _asserted(self, call: Part, condition: Part, value: Value) -> Value:
         if self.arguments is not None:

@@ -90,6 +90,11 @@ def types(word: int = WORD) -> dict[str, CType]:
     }
 
 
+def is_real(type_: CType) -> bool:
+    """Whether a type is one of floating point."""
+    return bool(type_.step) and not type_.pointer
+
+
 def converted(value: Value, to: CType) -> Value:
     """A value as an initialization, an argument or a cast of type `to` has it."""
     if value.number is None:
@@ -97,7 +102,7 @@ def converted(value: Value, to: CType) -> Value:
     number = value.number
     if to == UNREAD:
         return unknown("its type is not known", to)
-    if to.step and not to.pointer:
+    if is_real(to):
         return unknown("floating point", to)
     if to.bits == WORD:
         top = 1 << (31 if to.signed else 32)
@@ -118,7 +123,7 @@ def _narrowed(value: Value, to: CType) -> Value:
     """A value that is not known, with what a type leaves of an id: counters of the PULP runtime are below 2^7."""
     if value.launch is None and value.report is None:
         return replace(value, type=to)
-    real = bool(to.step) and not to.pointer
+    real = is_real(to)
     least = 7 if value.launch is not None and value.launch < 0 else 32
     launch = None if real or 0 < to.bits < least else value.launch
     return replace(value, type=to, launch=launch, report=None if real else in_type(value.report, to.bits))
@@ -214,8 +219,12 @@ def _computed(op: str, x: int, y: int, type_: CType) -> Value:
         quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
         return checked(quotient if op == "/" else x - y * quotient, type_)
     if op in _BITS and (isinstance(x, Symbolic) or isinstance(y, Symbolic)):
-        if op == "&" and isinstance(y, int) and y > 0 and y & (y + 1) == 0 and x >= 0:
-            return checked(x % (y + 1), type_)
+        whole, mask = (x, y) if isinstance(y, int) else (y, x)
+        if op == "&" and isinstance(mask, int):
+            keeps = mask & (mask + 1) == 0  # the low bits; else all but these, of a type whose width is known
+            low = mask if keeps or type_.bits == WORD else ~mask % (1 << type_.bits)
+            if low > 0 and low & (low + 1) == 0 and whole >= 0:
+                return checked(whole % (low + 1) if keeps else whole - whole % (low + 1), type_)
         return unknown(f"`{op}` of an argument", type_)
     known = {**_ARITHMETIC, **_BITS}
     return checked(known[op](x, y), type_) if op in known else unknown(f"the operator `{op}`", type_)

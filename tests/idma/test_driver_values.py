@@ -1,0 +1,66 @@
+"""Values of drivers that the text alone decides: masks are followed, and floating point is no number of a caller."""
+
+from pathlib import Path
+
+import pytest
+
+from dmaverify.machines.idma.check import verdict_of_file
+from dmaverify.verdict import Verdict
+
+LOADED = "snrt_dma_start_1d((void *)0x1000, (void *)0x8000, {});"
+READ = "snrt_dma_start_1d((void *)0x9000, (void *)(0x1000 + {}), 16);"
+
+
+def verdict(tmp_path: Path, body: str, arguments: str = "void") -> Verdict:
+    (tmp_path / "d.c").write_text(f"void f({arguments}) {{ {body} snrt_dma_wait_all(); }}\n")
+    found = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rounded", "conditions"),
+    [
+        ("(n + 63) & ~63u", ["f(): n >= 1 and n <= 2^32 - 4096"]),
+        ("~63u & (n + 63)", ["f(): n >= 1 and n <= 2^32 - 4096"]),
+        ("n & ~63u", ["f(): n % 64 == 0 and n >= 1"]),
+    ],
+)
+def test_alignment_by_a_mask_is_a_condition_on_the_argument(
+    tmp_path: Path, rounded: str, conditions: list[str]
+) -> None:
+    """What is read begins where rounded lengths end (conditions on a local `r` before: any number, it seemed)."""
+    found = verdict(tmp_path, f"uint32_t r = {rounded}; {LOADED.format('n')} {READ.format('r')}", "uint32_t n")
+    assert found.status.value == "proved"
+    assert all(" r " not in f" {one} " for one in found.conditions)
+    assert [one.partition(" and n <= ")[0] for one in found.conditions] == [
+        one.partition(" and n <= ")[0] for one in conditions
+    ]
+
+
+@pytest.mark.parametrize(("mask", "followed"), [("~63u", False), ("~(uint64_t)63", True), ("-64", True)])
+def test_a_mask_is_as_wide_as_its_type(tmp_path: Path, mask: str, followed: bool) -> None:
+    """Of 64 bits `~63u` takes the upper half away, too."""
+    body = f"uint64_t r = n & {mask}; snrt_dma_start_1d((void *)0x1000, (void *)0x8000, r);"
+    found = verdict(tmp_path, body, "uint64_t n")
+    assert any("r" in one.split() for one in found.conditions) != followed
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int k = (int)63.9;",
+        "double d = 63.9; int k = d;",
+        "int k; k = 128 / 2.0;",
+        "float s = 0.5f; int k = (int)(n * s);",
+    ],
+)
+def test_floating_point_is_not_read_and_no_number_that_somebody_chooses(tmp_path: Path, body: str) -> None:
+    """`PROVED if k >= 64`, of a `k` that is 63 in every run, before."""
+    found = verdict(tmp_path, f"{body} {LOADED.format(64)} {READ.format('k')}", "int n")
+    assert (found.status.value, found.conditions) == ("unknown", ())
+
+
+def test_a_loop_without_a_condition_is_told_as_one(tmp_path: Path) -> None:
+    found = verdict(tmp_path, f"{LOADED.format(64)} for (;;) ; {READ.format(0)}")
+    assert any("the loop without a condition waits" in one.why for one in found.obligations)
