@@ -27,7 +27,7 @@ help:
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds, SIZES=... with symbols)"
 	@echo "make fuzz-pto   random kernels and planted faults against the byte-wise interpreter, about 40 minutes"
 	@echo "make planted-rust  720 faults of eighteen kinds in kernels: refuted for the reason planted, one minute"
-	@echo "make fuzz-idma  mutants of iDMA texts in every form, texts read back, drawn C drivers against gcc"
+	@echo "make fuzz-idma  mutants of iDMA texts in every form, texts read back, drawn C drivers against gcc, pairs of them"
 	@echo "make fuzz-synth what synth says, on drawn moves of every machine and all examples (ARGS='--moves 400 --seed 1')"
 	@echo "make fuzz-inputs  mutated inputs of every kind, ten minutes (ARGS='--seconds 60 --seed 2')"
 	@echo "make mutants    faults put into what proves, one at a time; the tests must notice each (MUTANTS=... names)"
@@ -77,6 +77,7 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/unrolled.py
 	$(BIN)/python tests/fuzz/contents.py
 	$(BIN)/python tests/fuzz/paired.py --count 2000
+	$(BIN)/python tests/fuzz/kernel_pairs.py --count 500
 	$(BIN)/python tests/fuzz/blind.py
 	$(BIN)/python tests/fuzz/rust_tiles.py
 	$(BIN)/python tests/fuzz/rust_tiles.py --ways
@@ -124,6 +125,7 @@ fuzz-idma: $(STAMP)
 	$(BIN)/python tests/fuzz/idma.py arguments 1000
 	$(BIN)/python tests/fuzz/idma.py looped 1000
 	$(BIN)/python tests/fuzz/c_drivers.py 1000
+	$(BIN)/python tests/fuzz/driver_pairs.py --count 500
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)

@@ -4,10 +4,7 @@ Exit code 1 where two functions are PROVED to do the same of which somebody may 
 arguments at which nobody does; and where the comparison ends with an error of its own.
 """
 
-import argparse
 import sys
-import tempfile
-from collections import Counter
 from itertools import product
 from pathlib import Path
 
@@ -16,6 +13,7 @@ from dmaverify.prove.sameness import Sameness
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lab.driver_pairs import PARAMETERS, VALUES, DrawnPair, drawn_pair, seen_of
+from lab.pairs_run import run_pairs
 
 
 def answer(pair: DrawnPair, folder: Path) -> Sameness:
@@ -46,25 +44,5 @@ def wrong(pair: DrawnPair, found: Sameness) -> str:
     return ""
 
 
-def main() -> int:
-    options = argparse.ArgumentParser()
-    options.add_argument("--count", type=int, default=1000)
-    options.add_argument("--seed", type=int, default=0)
-    given = options.parse_args()
-    counts: Counter[str] = Counter()
-    failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(given.seed, given.seed + given.count):
-            pair = drawn_pair(seed)
-            found = answer(pair, Path(folder))
-            counts[f"{'kept' if pair.kept else 'changed'}: {found.status}"] += 1
-            said = wrong(pair, found)
-            if said:
-                failed += 1
-                print(f"{seed}: {said}\n{pair.texts[0]}\n{pair.texts[1]}\n{found.text('one', 'two')}")
-    print(", ".join(f"{what} {many}" for what, many in sorted(counts.items())))
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_pairs(drawn_pair, answer, wrong))

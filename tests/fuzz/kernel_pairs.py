@@ -4,10 +4,7 @@ Exit code 1 where two kernels are PROVED to leave the same that do not, or of wh
 are REFUTED; and where the comparison ends with an error of its own.
 """
 
-import argparse
 import sys
-import tempfile
-from collections import Counter
 from pathlib import Path
 
 from dmaverify.jobs.same_rust import same_rust
@@ -15,6 +12,7 @@ from dmaverify.prove.sameness import Sameness
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lab.kernel_pairs import DrawnKernels, drawn_kernels
+from lab.pairs_run import run_pairs
 
 
 def answer(pair: DrawnKernels, folder: Path) -> Sameness:
@@ -33,25 +31,5 @@ def wrong(pair: DrawnKernels, found: Sameness) -> str:
     return "refuted, and they leave the same" if found.status == "refuted" and not apart else ""
 
 
-def main() -> int:
-    options = argparse.ArgumentParser()
-    options.add_argument("--count", type=int, default=1000)
-    options.add_argument("--seed", type=int, default=0)
-    given = options.parse_args()
-    counts: Counter[str] = Counter()
-    failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(given.seed, given.seed + given.count):
-            pair = drawn_kernels(seed)
-            found = answer(pair, Path(folder))
-            counts[f"{'kept' if pair.kept else 'changed'}: {found.status}"] += 1
-            said = wrong(pair, found)
-            if said:
-                failed += 1
-                print(f"{seed}: {said}\n{pair.texts[0]}\n{pair.texts[1]}\n{found.text('one', 'two')}")
-    print(", ".join(f"{what} {many}" for what, many in sorted(counts.items())))
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_pairs(drawn_kernels, answer, wrong))
