@@ -8,6 +8,8 @@ Each body copies 16 of 64 columns at a time; the sound ones write every column o
 import pytest
 from kernels import plan, verdicts
 
+from dmaverify.machines.rngd.rust.values import Numbers
+
 HBM = "HbmTensor<i8, Chip, m![A, B]>"
 
 
@@ -200,6 +202,12 @@ def test_a_function_within_one_that_it_calls_is_read_once() -> None:
 def test_a_loop_that_does_not_move_a_tile_writes_it_again(lines: str, status: str) -> None:
     (found,) = [v for v in verdicts(plan(kernel(lines))) if "to_hbm" in v.name]
     assert found.status.value == status
+
+
+def test_no_loop_moves_a_number_of_which_nothing_is_taken() -> None:
+    turns = Numbers(0, 3, 1, loops=frozenset((1,)))
+    assert turns.times(0).loops == frozenset()
+    assert turns.times(2).loops == turns.loops
 
 
 @pytest.mark.parametrize(
