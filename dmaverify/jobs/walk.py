@@ -31,6 +31,7 @@ _PLAN = re.compile(
     re.MULTILINE,
 )  # fmt: skip
 IGNORED = "is ignored (.gitignore)"
+UNASKED = "launches transfers, which is judged with --engine alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ def _below(folder: Path, rules: tuple[_Rule, ...], more: tuple[str, ...]) -> Ite
                 yield from _below(path, rules, more)
         elif entry.name.endswith((*SUFFIXES, *more)):
             yield _file(path, rules)
+        elif entry.name.endswith((".c", ".h")) and (seen := _file(path, rules)).taken:
+            yield WalkedPath(seen.path, False, UNASKED)
 
 
 def files_below(folder: Path, suffixes: tuple[str, ...], most: int = MOST_WATCHED) -> Iterator[Path]:
