@@ -194,6 +194,14 @@ def test_a_parameter_without_a_name_is_one_all_the_same(tmp_path: Path) -> None:
     assert (found.status, "their arguments differ" in found.why) == ("unknown", True), found.why
 
 
+def test_values_at_which_a_launch_is_not_right_for_the_engine_are_part_of_all(tmp_path: Path) -> None:
+    call = f"snrt_dma_start_1d((void *)0x10000000, (void *)0x80000000, k); {WAIT}"
+    wrapped, whole = f"uint8_t k = n + 1; {call}", f"uint32_t k = n + 1; {call}"
+    found = compared(tmp_path, wrapped, whole, given="uint8_t n")  # 0 and 256 bytes at 255
+    assert (found.status, found.why) == ("unknown", "launch 0 copies something else")
+    assert compared(tmp_path, wrapped, wrapped, given="uint8_t n").status == "proved"
+
+
 def test_launches_that_break_a_rule_leave_nothing_that_is_known(tmp_path: Path) -> None:
     first = f"snrt_dma_start_1d((void *)0x10000000, (void *)0x10000020, 64); {WAIT}"
     halves = "snrt_dma_start_1d((void *)0x10000000, (void *)0x10000020, 32);" + WAIT

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 HEAD = '#include "snrt.h"\n'
 AREAS = tuple(0x1000_0000 + 0x3000_0000 * n + 0x40 * m for n in range(4) for m in range(3))
@@ -46,13 +46,19 @@ class Sum:
 
 @dataclass
 class Launched:
-    """A copy of rows: `steps` are (reps, destination stride, source stride), or none."""
+    """A copy of rows: `steps` are (reps, destination stride, source stride), or none. `none_at` is a parameter with the
+    value at which its length is 0, which no engine takes.
+    """
 
     dst: Sum
     src: Sum
     length: int
     steps: tuple[int, int, int] | None = None
     channel: int = 0
+    none_at: tuple[str, int] | None = None
+
+    def length_at(self, values: Mapping[str, int]) -> int:
+        return 0 if self.none_at is not None and values[self.none_at[0]] == self.none_at[1] else self.length
 
 
 @dataclass
@@ -144,7 +150,8 @@ def _launch(rng: random.Random, names: Sequence[str]) -> Launched:
     length, steps = rng.choice((4, 8, 16)), None
     if rng.random() < 0.4:
         steps = (rng.randint(1, 3), rng.choice((length, 16, 32, 2)), rng.choice((length, 16, 32, 0)))
-    return Launched(sides[0], sides[1], length, steps, int(rng.random() < 0.15))
+    none_at = (rng.choice(PARAMETERS), rng.choice(VALUES)) if rng.random() < 0.05 else None
+    return Launched(sides[0], sides[1], length, steps, int(rng.random() < 0.15), none_at)
 
 
 def _places(lines: list[Line]) -> Iterator[tuple[list[Line], int]]:
@@ -182,15 +189,15 @@ def _kept(lines: list[Line], rng: random.Random) -> None:
         if rng.random() < 0.4:
             turned = (reps, -far, -wide)
             dst, src = line.dst.more(far * (reps - 1)), line.src.more(wide * (reps - 1))
-            held[at] = Launched(dst, src, line.length, turned, line.channel)
+            held[at] = replace(line, dst=dst, src=src, steps=turned)
             return
         ends = ((line.dst.more(far * n), line.src.more(wide * n)) for n in range(reps))
-        held[at : at + 1] = [Launched(dst, src, line.length, None, line.channel) for dst, src in ends]
+        held[at : at + 1] = [replace(line, dst=dst, src=src, steps=None) for dst, src in ends]
     elif isinstance(line, Launched):
         half = line.length // 2
         held[at : at + 1] = [
-            Launched(line.dst, line.src, half, None, line.channel),
-            Launched(line.dst.more(half), line.src.more(half), line.length - half, None, line.channel),
+            replace(line, length=half),
+            replace(line, dst=line.dst.more(half), src=line.src.more(half), length=line.length - half),
         ]
         if rng.random() < 0.3:
             held[at], held[at + 1] = held[at + 1], held[at]
@@ -212,7 +219,10 @@ def _changed(lines: list[Line], rng: random.Random) -> None:
             name = rng.choice(PARAMETERS)
             side.of[name] = side.of.get(name, 0) + rng.choice((1, 8))
         elif what == 2:
-            line.length += rng.choice((1, 4))
+            if rng.random() < 0.6:
+                line.length += rng.choice((1, 4))
+            else:
+                line.none_at = (rng.choice(PARAMETERS), rng.choice(VALUES)) if line.none_at is None else None
         elif what == 3 and line.steps is not None:
             reps, far, wide = line.steps
             others = ((reps + 1, far, wide), (reps, far + 4, wide), (reps, far, wide + 4), (reps, wide, far))
@@ -259,6 +269,9 @@ def _written(lines: list[Line], rng: random.Random, deep: int, helpers: list[str
                 dst = name
             kind, channel = ("_channel", f", {line.channel}") if line.channel else ("", "")
             size = f"{line.length}" if rng.random() < 0.7 else f"{line.length - 1} + 1"
+            if line.none_at is not None:
+                name, value = line.none_at
+                size = rng.choice((f"({size}) * ({name} != {value})", f"({name} == {value} ? 0 : {size})"))
             if line.steps is None:
                 if rng.random() < 0.2 and not channel:
                     helper = f"go{len(helpers)}_{rng.randrange(1000)}"
@@ -307,7 +320,7 @@ def events_of(lines: Sequence[Line], values: Mapping[str, int]) -> Iterator[Even
         if isinstance(line, Launched):
             reps, far, wide = line.steps or (1, 0, 0)
             dst, src = line.dst.at(values), line.src.at(values)
-            yield "launch", [(dst + far * n, src + wide * n) for n in range(reps)], line.length, line.channel
+            yield "launch", [(dst + far * n, src + wide * n) for n in range(reps)], line.length_at(values), line.channel
         elif isinstance(line, Waited):
             yield "wait", line.channel
         elif isinstance(line, Called):

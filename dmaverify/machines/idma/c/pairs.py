@@ -33,6 +33,7 @@ ACT_BY_ACT = "each launch against its own, with the same complete before it"
 BY_ROWS = "the rows of bytes that launches copy, which lie apart"
 MOST_PAST = 6  # runs behind those that are proved
 MOST_SHOWN = 32  # launches of runs at some values, to show a difference
+NOT_RIGHT = "a launch that is not right for the engine"
 ALONE = "nothing else touches the memory of a launch while it runs"
 Left = Callable[[Sequence[DriverRun], Sequence[Sequence[int]]], Sameness]
 """What both leave in memory that make these launches of theirs, by their numbers, one after the other."""
@@ -266,10 +267,10 @@ class PairSearch(ArgumentSearch):
                 shown = {name: f"{v:#x}" if name in self.function.symbols.pointers else v
                          for name, v in run.values.items()}  # fmt: skip
                 return replace(found, witness={**({"arguments": shown} if shown else {}), **(found.witness or {})})
-        why = next((run.why for run in self.runs if run.status not in ("proved", "stopped")), "")
-        why = self.said if why and self.said else why
+        left = next((run for run in self.runs if run.status not in ("proved", "stopped")), None)
+        why = "" if left is None else self.said or left.why or self.apart or NOT_RIGHT
         clauses: list[str] = []
-        if why or not self.complete:
+        if left is not None or not self.complete:
             self._past_proofs()
             clauses = [] if self.apart else self.conditions(self.proved())
             if not clauses:
