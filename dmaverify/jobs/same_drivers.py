@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.same_programs import program_of_plan, same_plans
+from dmaverify.jobs.same_programs import MOST_LOWERED, program_of_plan, same_plans
 from dmaverify.jobs.same_runs import held
 from dmaverify.language.files import named
 from dmaverify.machines.idma.c.followed import DriverRun
@@ -22,7 +22,6 @@ from dmaverify.prove.sameness import Sameness
 from dmaverify.values import replace
 
 NAME = "launches"
-MOST_STEPS = 256
 
 
 def same_drivers(
@@ -101,8 +100,8 @@ def left_by_launches(
         return Sameness("proved")
     if not numbers[0] or not numbers[1]:
         return Sameness("unknown", f"{runs[not numbers[1]].name}() launches nothing here, and the other does")
-    if max(map(len, numbers)) > MOST_STEPS:
-        return Sameness("unknown", f"more than {MOST_STEPS} launches in a row are not compared by what they leave")
+    if max(map(len, numbers)) > MOST_LOWERED:
+        return Sameness("unknown", f"more than {MOST_LOWERED} launches in a row are not compared by what they leave")
     try:
         plans = [
             select(read_plan_text(file.lowered(NAME, run, own)), NAME)

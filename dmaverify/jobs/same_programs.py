@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
     from dmaverify.prove.sameness import Sameness
 
+MOST_LOWERED = 256
+"""Launches, or transfers of a kernel, that are compared as one program."""
+
 
 def same_entries(one: tuple[str, Plan], other: tuple[str, Plan], *, rlimit: int, tiers: Sequence[str] = ()) -> Sameness:
     """Whether two plans, each with the text that names its one entry, do the same; of programs, in `tiers`. Raises

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.same_programs import program_of_plan, same_programs
+from dmaverify.jobs.same_programs import MOST_LOWERED, program_of_plan, same_programs
 from dmaverify.language.files import named
 from dmaverify.machines.rngd.rust.followed import FollowedKernel, followed_kernel
 from dmaverify.machines.rngd.rust.lowered import NAME, LoweredKernel, lowered_kernel, serial_of, signature
@@ -28,7 +28,6 @@ from dmaverify.values import replace
 from dmaverify.verdict import Severity, Status
 
 MACHINE, SEEN = "rngd", "hbm"
-MOST_STEPS = 256
 
 
 def same_rust(names: Sequence[str], *, rlimit: int) -> Sameness:
@@ -91,7 +90,7 @@ def _opened(kernel: FollowedKernel) -> Sameness | None:
         return Sameness("unknown", f"{kernel.item.name}: {kernel.open}", places=(kernel.span,) if kernel.span else ())
     if not kernel.moves:
         return Sameness("unknown", f"{kernel.item.name} moves nothing")
-    if len(kernel.moves) > MOST_STEPS:
+    if len(kernel.moves) > MOST_LOWERED:
         return Sameness("unknown", f"{kernel.item.name} makes {len(kernel.moves)} transfers, more than are compared")
     return None
 
