@@ -86,13 +86,8 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
         if not jobs and not request.given["trace"]:
             return _unchanged(request, terminal)
     note: tuple[str, ...] = ()
-    asked = "engine" in request.options
-    drivers = [one for one in hidden if one.endswith((".c", ".h")) and not asked]
-    if len(hidden) > len(drivers):
-        left = len(hidden) - len(drivers)
-        note = (f"left out by .gitignore or the settings: {many(left, 'path')} (--show-files)",)
-    if drivers:
-        note += (f"not judged without --engine: {many(len(drivers), 'C driver')} (--show-files)",)
+    if hidden:
+        note = (f"left out by .gitignore or the settings: {many(len(hidden), 'path')} (--show-files)",)
     note += own
     verdicts: list[Any] = []
     cache = _cache(request)

@@ -70,7 +70,7 @@ def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, 
             found = changes(before, after, cost)
     if nowhere := sorted(then & now):
         said = f"no transfer to compare in {', '.join(nowhere) if request.paths else 'the repository'}"
-        raise InputError(said, None, "name what `check` judges; drivers, jobs and lists of folders need --engine")
+        raise InputError(said, None, "name what `check` judges; jobs and lists of folders need --engine")
     must_have_use(request, judged := list({*before, *after}))
     with_own_engine(request, judged)
     still = open_in_both(before, after)

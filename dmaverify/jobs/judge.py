@@ -45,8 +45,7 @@ def plan_files(
     paths: Sequence[str], left: list[str] | None = None, *, lists: bool = False
 ) -> list[tuple[str, str | None]]:
     """Files with the transfer asked for, sorted: folders are searched for plan files, with `lists` also for a machine's
-    job files and lists; `PATH::NAME` names one transfer. `left` receives what .gitignore hides, and drivers that
-    nobody asked for.
+    job files and lists; `PATH::NAME` names one transfer. `left` receives what .gitignore hides.
     """
     out: list[tuple[str, str | None]] = []
     for path in paths:
@@ -56,19 +55,17 @@ def plan_files(
         if Path(file).is_dir():
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
-            from dmaverify.jobs.walk import IGNORED, UNASKED, walked
+            from dmaverify.jobs.walk import IGNORED, walked
 
             seen = walked(file, lists=lists)
             found = [one.path for one in seen if one.taken]
             hidden = [one.path for one in seen if one.why == IGNORED]
             if left is not None:
-                left += [one.path for one in seen if one.why in (IGNORED, UNASKED)]
+                left += [one.path for one in seen if one.why == IGNORED]
             if not found:
                 but = f", but for {len(hidden)} that .gitignore hides" if hidden else ""
                 left_out = "; --show-files says why each was left" if seen else ""
                 hint = f"write one (`dmaverify new tile`), or name a file{left_out}"
-                if any(one.why == UNASKED for one in seen):
-                    hint = f"C drivers of a folder are judged with --engine NAME{left_out}"
                 raise InputError(f"{file} holds no {WANTED}{but}", None, hint)
             out += [(f, None) for f in found]
         elif is_text(file):
@@ -144,7 +141,10 @@ def listened_job(job: Job) -> tuple[list[Any], AskedLog]:
     return verdicts, asked
 
 
-WANTED = "plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, *.mlir)"
+WANTED = (
+    "plan file (*.toml with `schema = 1`), no kernel (*.rs with a transfer, *.pto, *.mlir) and "
+    "no driver (*.c that launches transfers)"
+)
 
 
 def run_jobs(

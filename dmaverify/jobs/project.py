@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dmaverify.jobs.walk import SUFFIXES, walked
 from dmaverify.values import dataclass
 
 SETTINGS = "dmaverify.toml"
@@ -28,7 +29,6 @@ class Project:
 
 def files_for(folder: Path, version: str) -> Project:
     """What `folder` lacks. Raises InputError for settings that cannot be read."""
-    from dmaverify.jobs.walk import walked
     from dmaverify.plan.settings import find_settings
 
     found = [Path(one.path) for one in walked(str(folder)) if one.taken]
@@ -50,8 +50,8 @@ def files_for(folder: Path, version: str) -> Project:
 
 def _counted(found: Sequence[Path]) -> str:
     if not found:
-        return "found no plan and no kernel yet; `dmaverify new` writes a first one"
-    number = {suffix: sum(path.suffix == suffix for path in found) for suffix in (".toml", ".rs", ".pto", ".mlir")}
+        return "found no plan, no kernel and no driver yet; `dmaverify new` writes a first one"
+    number = {suffix: sum(path.suffix == suffix for path in found) for suffix in SUFFIXES}
     return "found " + ", ".join(f"{count} *{suffix}" for suffix, count in number.items() if count)
 
 
@@ -80,8 +80,11 @@ def _roots(found: Sequence[Path], folder: Path) -> list[str]:
 
 
 def _kinds(found: Sequence[Path]) -> list[str]:
-    """The suffixes of files of which a change asks for a check: of what was found, and of machines."""
-    return sorted({"toml", "smt2", *(path.suffix[1:] for path in found)})
+    """The suffixes of files of which a change asks for a check: of what was found, of machines, and
+    headers beside drivers.
+    """
+    kinds = {"toml", "smt2", *(path.suffix[1:] for path in found)}
+    return sorted(kinds | {"h"} if "c" in kinds else kinds)
 
 
 def _settings(paths: Sequence[str]) -> str:

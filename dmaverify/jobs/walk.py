@@ -20,7 +20,7 @@ from dmaverify.errors import Source
 from dmaverify.language.files import is_inside, read_bytes
 from dmaverify.values import dataclass
 
-SUFFIXES = (".toml", ".rs", ".pto", ".mlir")
+SUFFIXES = (".toml", ".rs", ".pto", ".mlir", ".c", ".h")
 SETTINGS = ("pyproject.toml", "Cargo.toml", "dmaverify.toml", "target.toml")
 MOST_WATCHED = 5000
 BUILT = ("node_modules", "__pycache__", "site-packages", "venv", "build", "dist", "_build")
@@ -31,7 +31,6 @@ _PLAN = re.compile(
     re.MULTILINE,
 )  # fmt: skip
 IGNORED = "is ignored (.gitignore)"
-UNASKED = "launches transfers, which is judged with --engine alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,6 @@ def _below(folder: Path, rules: tuple[_Rule, ...], more: tuple[str, ...]) -> Ite
                 yield from _below(path, rules, more)
         elif entry.name.endswith((*SUFFIXES, *more)):
             yield _file(path, rules)
-        elif entry.name.endswith((".c", ".h")) and (seen := _file(path, rules)).taken:
-            yield WalkedPath(seen.path, False, UNASKED)
 
 
 def files_below(folder: Path, suffixes: tuple[str, ...], most: int = MOST_WATCHED) -> Iterator[Path]:

@@ -194,7 +194,7 @@ def test_a_machine_named_by_its_path_is_found_in_a_revision_too(tmp_path, monkey
     assert run(capsys, "diff", "HEAD", "plans") == (0, "no transfer changed\n")
 
 
-def test_drivers_of_a_folder_are_compared_on_an_engine(tmp_path, monkeypatch, capsys):
+def test_drivers_of_a_folder_are_compared_with_an_engine_and_without(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     git(tmp_path, "init", "-q", "--template=")
     driver = "# define N 64\nvoid f(void) { snrt_dma_start_1d((void *)0x1000, (void *)0x20000, N); }\n"
@@ -203,11 +203,15 @@ def test_drivers_of_a_folder_are_compared_on_an_engine(tmp_path, monkeypatch, ca
     git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-q", "-m", "first")
     assert run(capsys, "diff", "HEAD", "d", "--engine", "manticore") == (0, "no transfer changed\n")
-    code, out = run(capsys, "diff", "HEAD", "d")
-    assert code == 2
-    assert "drivers, jobs and lists of folders need --engine" in out
+    assert run(capsys, "diff", "HEAD", "d") == (0, "no transfer changed\n")
     Path("d/a.c").write_text(driver.replace("64", "32"), encoding="utf-8")
     assert "1 other text" in run(capsys, "diff", "HEAD", "d", "--engine", "manticore")[1]
+    assert "1 other text" in run(capsys, "diff", "HEAD", "d")[1]
+    Path("e").mkdir()
+    Path("e/a.job").write_text("", encoding="utf-8")
+    code, out = run(capsys, "diff", "HEAD", "e")
+    assert code == 2
+    assert "jobs and lists of folders need --engine" in out
     Path("d/a.c").write_text(driver.replace("64", "0"), encoding="utf-8")
     assert run(capsys, "diff", "HEAD", "d", "--engine", "manticore")[0] == 1
     assert run(capsys, "check", "d", "--engine", "manticore", "--since", "HEAD", "--no-cache")[0] == 1

@@ -275,23 +275,19 @@ def test_an_answer_that_is_no_pass_asks_for_another_exit_code(reply, code):
 # ---------------------------------------------------------------- folders
 
 
-def test_drivers_of_a_folder_are_left_without_an_engine_and_that_is_said(shell, good):
+def test_a_folder_has_its_drivers_with_an_engine_and_without(shell, good):
     shell.write("int f(int n) { return n; }\n", "src/other.c")
-    launch = "snrt_dma_start_1d((void *)0x1000, (void *)0x2000, 64);"
-    shell.write(f"void f(void) {{ {launch} }}\n", "src/driver.c")
     code, _, err = shell("check", ".")
     assert code == 2
-    assert "C drivers of a folder are judged with --engine NAME" in err
+    assert "no driver (*.c that launches transfers)" in err
+    launch = "snrt_dma_start_1d((void *)0x1000, (void *)0x2000, 64);"
+    shell.write(f"void f(void) {{ {launch} }}\n", "src/driver.c")
     shell.write(good, "a.toml")
-    code, out, err = shell("check", ".")
-    assert code == 0
-    assert "driver" not in out
-    assert "not judged without --engine: 1 C driver (--show-files)" in err
-    assert [one.path for one in walked(".") if not one.taken] == ["src/driver.c"]
-    code, out, err = shell("check", ".", "--engine", "manticore")
-    assert code == 0
-    assert "driver" in out
-    assert "not judged" not in err
+    for engine in ((), ("--engine", "manticore")):
+        code, out, _ = shell("check", ".", *engine, "--format", "json")
+        assert code == 0
+        assert {one["path"] for one in json.loads(out)} == {"a.toml", "src/driver.c"}
+    assert [one.path for one in walked(".") if not one.taken] == ["src/other.c"]
 
 
 def test_the_walk_takes_what_looks_like_a_plan_and_says_why_it_left_the_rest(shell, good):
