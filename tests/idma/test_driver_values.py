@@ -38,10 +38,28 @@ def test_alignment_by_a_mask_is_a_condition_on_the_argument(
     ]
 
 
-@pytest.mark.parametrize(("mask", "followed"), [("~63u", False), ("~(uint64_t)63", True), ("-64", True)])
-def test_a_mask_is_as_wide_as_its_type(tmp_path: Path, mask: str, followed: bool) -> None:
-    """Of 64 bits `~63u` takes the upper half away, too."""
-    body = f"uint64_t r = n & {mask}; snrt_dma_start_1d((void *)0x1000, (void *)0x8000, r);"
+@pytest.mark.parametrize(
+    ("rounded", "condition"),
+    [
+        ("n & ~63u", "n <= 28735"),  # of 64 bits the upper half is taken away, too
+        ("n & ~(uint64_t)63", "n <= 28735"),
+        ("n & -64", "n <= 28735"),
+        ("n ^ n", ""),
+        ("n | 128", "n <= 127; or"),
+        ("(n << 8) | (n >> 60)", "n <= 112"),
+    ],
+)
+def test_bits_of_an_argument_are_followed(tmp_path: Path, rounded: str, condition: str) -> None:
+    body = f"uint64_t r = ({rounded}) + {64 * ('^' in rounded)}; snrt_dma_start_1d((void *)0x1000, (void *)0x8000, r);"
+    found = verdict(tmp_path, body, "uint64_t n")
+    assert found.status.value == "proved"
+    assert condition in " ".join(found.conditions)
+    assert "r " not in " ".join(found.conditions)
+
+
+@pytest.mark.parametrize(("mask", "followed"), [("0x55", True), ("0x155", False)])
+def test_a_mask_of_many_runs_of_bits_is_not_followed(tmp_path: Path, mask: str, followed: bool) -> None:
+    body = f"uint64_t r = (n & {mask}) + 1; snrt_dma_start_1d((void *)0x1000, (void *)0x8000, r);"
     found = verdict(tmp_path, body, "uint64_t n")
     assert any("r" in one.split() for one in found.conditions) != followed
 

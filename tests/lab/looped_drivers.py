@@ -41,6 +41,7 @@ OPS: dict[str, Callable[[int, int], int]] = {
     "+": lambda x, y: (x + y) % WORD, "-": lambda x, y: (x - y) % WORD, "*": lambda x, y: x * y % WORD,
     "/": lambda x, y: x // y, "%": lambda x, y: x % y, "<": lambda x, y: x < y, ">": lambda x, y: x > y,
     "<=": lambda x, y: x <= y, ">=": lambda x, y: x >= y, "==": lambda x, y: x == y, "!=": lambda x, y: x != y,
+    "&": lambda x, y: x & y, "|": lambda x, y: x | y, "^": lambda x, y: x ^ y,
 }  # fmt: skip
 
 
@@ -161,7 +162,10 @@ class _Drawn:
             return rng.choice((0, 1, 2, 3, 4, 8, 16, 32, 64))
         if drawn < 0.75:
             return (rng.choice(self.names + self.counters * 3),)
-        op = rng.choice("+*-%/" if self.counters else "+*")
+        op = rng.choice("+*-%/&|^" if self.counters else "+*+*&|^")
+        if op in "&|^":
+            one, mask = self.number(depth + 1), rng.choice((1, 7, 12, 15, 48, 63, 64, 0x5A, 0xFFFFFFF0))
+            return (op, one, one if rng.random() < 0.2 else self.number(depth + 1) if rng.random() < 0.2 else mask)
         if op in "%/":
             of = self.number(depth + 1) if rng.random() < 0.5 else (rng.choice(self.counters),)
             return (op, of, ("m",) if rng.random() < 0.5 else rng.choice((2, 2, 3, 4)))

@@ -219,15 +219,43 @@ def _computed(op: str, x: int, y: int, type_: CType) -> Value:
         quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
         return checked(quotient if op == "/" else x - y * quotient, type_)
     if op in _BITS and (isinstance(x, Symbolic) or isinstance(y, Symbolic)):
-        whole, mask = (x, y) if isinstance(y, int) else (y, x)
-        if op == "&" and isinstance(mask, int):
-            keeps = mask & (mask + 1) == 0  # the low bits; else all but these, of a type whose width is known
-            low = mask if keeps or type_.bits == WORD else ~mask % (1 << type_.bits)
-            if low > 0 and low & (low + 1) == 0 and whole >= 0:
-                return checked(whole % (low + 1) if keeps else whole - whole % (low + 1), type_)
-        return unknown(f"`{op}` of an argument", type_)
+        both = _common_bits(x, y, type_)
+        if both is None:
+            return unknown(f"`{op}` of an argument", type_)
+        return checked(both if op == "&" else x + y - (both if op == "|" else 2 * both), type_)
     known = {**_ARITHMETIC, **_BITS}
     return checked(known[op](x, y), type_) if op in known else unknown(f"the operator `{op}`", type_)
+
+
+MOST_RUNS_OF_BITS = 4
+
+
+def _common_bits(x: int, y: int, type_: CType) -> int | None:
+    """`x & y` where one is an argument, in quotients and remainders: of a number with itself, of numbers without a
+    common bit, or with a mask that has few runs of bits; None of others. `x | y` is `x + y - (x & y)`, and `x ^ y` is
+    `x + y - 2 * (x & y)`.
+    """
+    whole, mask = (x, y) if isinstance(y, int) else (y, x)
+    if not isinstance(mask, int):
+        polys = [getattr(one, "poly", None) for one in (whole, mask)]
+        if polys[0] == polys[1] is not None:
+            return whole
+        units = [poly.content & -poly.content if poly is not None else 1 for poly in polys]
+        high, low = (0, 1) if units[0] > units[1] else (1, 0)
+        other = (whole, mask)[low]
+        return 0 if units[high] > 1 and (whole, mask)[high] >= 0 and 0 <= other and other < units[high] else None
+    if (mask < 0 and type_.bits == WORD) or not whole >= 0:
+        return None
+    left, found, at = mask % (1 << (type_.bits or 64)), 0, 0
+    for _ in range(MOST_RUNS_OF_BITS):
+        if not left:
+            break
+        skipped = (left & -left).bit_length() - 1
+        run = (~(left >> skipped) & (left >> skipped) + 1).bit_length() - 1
+        low, at = at + skipped, at + skipped + run
+        found = found + (whole if at == type_.bits else whole % (1 << at)) - (whole % (1 << low) if low else 0)
+        left >>= skipped + run
+    return None if left else found
 
 
 def _shifted(op: str, a: Value, by: int) -> Value:
