@@ -47,6 +47,8 @@
   (= known 0))
 (define-fun idma/wrong-on-release ((certain Int)) Bool
   (= certain 0))
+(define-fun idma/leaves-array ((first Int) (past Int) (long Int)) Bool
+  (and (<= 0 first) (<= past long)))
 (define-fun idma/other-front-end ((foreign Int)) Bool
   (= foreign 0))
 (define-fun idma/reserved-bits ((reserved Int)) Bool

@@ -220,7 +220,7 @@ def run_looped(count: int, seed: int = 1, points: int = 150) -> tuple[Counter, l
             if found.status is not Status.PROVED:
                 continue
             said = [text for text in found.conditions if text.startswith("f(): ")]
-            for values in (some_values(rng) for _ in range(points)):
+            for values in (some_values(rng, bool(driver.arrays)) for _ in range(points)):
                 if all(stands(text, values) for text in said):
                     told["runs of which it is said to hold"] += 1
                     why = driver.wrong_at(values)

@@ -376,7 +376,8 @@ def test_the_kernel_among_the_examples_is_right_for_any_number_of_tiles(
     assert old in text
     verdict = judged(tmp_path, text.replace(old, new, 1) if old else text, scale=(SCALE / "scale.h").read_text())
     assert verdict.status is status
-    assert not any("args->n >=" in one or "args->n <=" in one for one in verdict.conditions)
+    told = [one.replace("args->n <= 2^20", "") for one in verdict.conditions]  # above, 4096 * n leaves its type
+    assert not any("args->n >=" in one or "args->n <=" in one for one in told)
 
 
 LAUNCH = "snrt_dma_start_1d((char *)0x1000, (char *)0x90000000, {});"

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from dmaverify.machines.idma.c.numbers import UINT, Value, binary
 from dmaverify.machines.idma.check import verdict_of_file
+from dmaverify.prove.sizes.divisors import traced
+from dmaverify.prove.sizes.shadow import number_of, value_of
 from dmaverify.verdict import Verdict
 
 LOADED = "snrt_dma_start_1d((void *)0x1000, (void *)0x8000, {});"
@@ -54,7 +57,23 @@ def test_bits_of_an_argument_are_followed(tmp_path: Path, rounded: str, conditio
     found = verdict(tmp_path, body, "uint64_t n")
     assert found.status.value == "proved"
     assert condition in " ".join(found.conditions)
-    assert "r " not in " ".join(found.conditions)
+    assert not any(word in one.split() for one in found.conditions for word in ("r", "r>="))
+
+
+def test_a_mask_is_as_wide_as_its_type(tmp_path: Path) -> None:
+    """Of 64 bits `~(uint64_t)63` leaves the upper half, `~63u` takes it away."""
+    for mask, most in (("~63u", True), ("~(uint64_t)63", False)):
+        body = f"snrt_dma_start_1d((void *)0x1000, (void *)0x8000, ((n & {mask}) >> 20) + 1);"
+        found = verdict(tmp_path, body, "uint64_t n")
+        assert (found.status.value, any("n" in one.split() for one in found.conditions)) == ("proved", not most)
+
+
+@pytest.mark.parametrize(("m", "both"), [(3, 19), (15, 31), (16, None)])
+def test_numbers_with_common_bits_are_not_followed(m: int, both: int | None) -> None:
+    trace = traced({"n": 1, "m": m}, (), generic=False, ends={"n": (0, 99), "m": (0, 99)})
+    n, other = (number_of(trace, name) for name in "nm")
+    found = binary("|", Value(n * 16, UINT), Value(other, UINT)).number
+    assert (None if found is None else value_of(found)) == both
 
 
 @pytest.mark.parametrize(("mask", "followed"), [("0x55", True), ("0x155", False)])

@@ -695,7 +695,7 @@ def test_calls_of_the_pulp_runtime_become_descriptors(call: str, want: tuple[int
 
 
 def test_what_an_array_holds_is_a_condition_where_its_address_is_given() -> None:
-    go = "snrt_dma_start_1d(l1, (void *)0x80000000, 4352);"
+    go = "snrt_dma_start_1d(l1, (void *)0x80000000, 4096);"
     assert driver(go, before="static char l1[4096];", l1="0x1000").conditions == (
         "no launch leaves the 4,096 bytes of l1",
     )

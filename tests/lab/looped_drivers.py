@@ -3,8 +3,8 @@
 Knows: how to draw counted loops, conditions on rounds, `continue`, variables that move, buffers that take turns; how to
 run such a driver, word by word of C.
 Does not know: how a driver is read, regions of arguments, any module of the package.
-Law: a driver is wrong at values where a launch has no bytes, leaves the address space, overlaps itself, or reads what
-one in flight writes. A driver that divides by 0 there says nothing.
+Law: a driver is wrong at values where a launch has no bytes, leaves the address space or the array that it begins in,
+overlaps itself, or reads what one in flight writes. A driver that divides by 0 there says nothing.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ WORD = 1 << 32
 MOST_STEPS = 3_000
 HEAD = """#include <stdint.h>
 struct given { uint32_t n, m; };
-void f(uint32_t n, uint32_t m, uint32_t k, uint8_t *a, uint8_t *b, struct given *g) {
-  uint8_t *l = (uint8_t *)snrt_l1_next(), *q[2];
+%svoid f(uint32_t n, uint32_t m, uint32_t k, struct given *g%s) {
+%s  uint8_t *l = (uint8_t *)snrt_l1_next(), *q[2];
   q[0] = l; q[1] = l + 64 * k;
   uint32_t t = 0, u = 1, w = 0;
 """
@@ -54,24 +54,31 @@ class LoopedDriver:
     """A driver: its statements, each a tuple of what it is and what stands in it."""
 
     body: tuple[tuple, ...]
+    arrays: dict[str, int]  # how long `a` and `b` are, where they are no pointers that a caller gives
+    outside: bool = True  # they are the file's, not the function's
 
     @property
     def text(self) -> str:
-        return HEAD + "".join(_lines(one, "  ") for one in self.body) + "}\n"
+        said = "".join(f"uint8_t {name}[{long}];\n" for name, long in self.arrays.items())
+        own = "" if self.arrays else ", uint8_t *a, uint8_t *b"
+        head = HEAD % ((said, own, "") if self.outside else ("", own, said))
+        return head + "".join(_lines(one, "  ") for one in self.body) + "}\n"
 
     def wrong_at(self, values: dict[str, int]) -> str:
         """What is wrong with its launches at values; nothing where it is right, or undefined, or too long."""
-        run = _Run({**values, "t": 0, "u": 1, "w": 0})
+        run = _Run({**values, "t": 0, "u": 1, "w": 0}, self.arrays)
         try:
             run.block(self.body)
         except (ZeroDivisionError, TimeoutError):
             return ""
-        return _wrong(run.launched)
+        return run.left or _wrong(run.launched)
 
 
 @dataclass
 class _Run:
     held: dict[str, int]
+    arrays: dict[str, int]
+    left: str = ""  # which array a launch leaves
     launched: list[tuple[int, int, int] | None] = field(default_factory=list)  # None: a wait
     steps: int = 0
 
@@ -93,7 +100,11 @@ class _Run:
             self.step()
             match one:
                 case ("launch", to, source, length):
-                    self.launched.append((self.place(to), self.place(source), self.value(length)))
+                    many = self.value(length)
+                    self.launched.append((self.place(to), self.place(source), many))
+                    for base, offset in (to, source):
+                        if base in self.arrays and self.value(offset) + many > self.arrays[base]:
+                            self.left = f"a launch leaves {base}"
                 case ("wait",):
                     self.launched.append(None)
                 case ("if", test, yes, no):
@@ -135,10 +146,11 @@ def _wrong(launched: Sequence[tuple[int, int, int] | None]) -> str:
     return ""
 
 
-def some_values(rng: random.Random) -> dict[str, int]:
-    """Arguments of a driver, members of what it is given, and where `snrt_l1_next()` lies."""
+def some_values(rng: random.Random, arrays: bool = False) -> dict[str, int]:
+    """Arguments of a driver, members of what it is given, and where `snrt_l1_next()` and its arrays lie."""
     places = {name: rng.choice(PLACES) + rng.choice((0, 0, 16, 32, 64)) for name in "abl"}
     numbers = {name: rng.choice(COUNTS[:most]) for name, most in (("n", 19), ("m", 17), ("g->n", 19), ("g->m", 17))}
+    places |= {"a": 0x4000_0000, "b": 0x5000_0000} if arrays else {}
     return {**numbers, "k": rng.choice((1, 16, 32, 64, 128)), **places, "g": 0xF000_0000}
 
 
@@ -149,7 +161,8 @@ def looped_driver(rng: random.Random) -> LoopedDriver:
     """A driver with at least one loop."""
     drawn = _Drawn(rng)
     body = [drawn.statement(0) for _ in range(rng.randint(1, 2))]
-    return LoopedDriver((*body, drawn.loop(0)))
+    long = {name: rng.choice((64, 256, 1024, 4096)) for name in "ab"} if rng.random() < 0.35 else {}
+    return LoopedDriver((*body, drawn.loop(0)), long, rng.random() < 0.5)
 
 
 class _Drawn:

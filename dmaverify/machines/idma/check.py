@@ -8,6 +8,7 @@ say so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -117,6 +118,7 @@ def _of_driver(
 ) -> Verdict:  # fmt: skip
     """The verdict on what a driver in C launches. Raises InputError."""
     from dmaverify.machines.idma.c.arguments import Symbols
+    from dmaverify.machines.idma.c.arrays import beside_stated
     from dmaverify.machines.idma.c.driver import FunctionOfFile, read_driver
     from dmaverify.machines.idma.c.symbolic import ArgumentSearch, settled
 
@@ -132,9 +134,13 @@ def _of_driver(
     def searched(name: str) -> tuple[Symbols, ArgumentSearch]:
         symbols = Symbols({name: range_of(text) for name, text in ranges.items()})
         function = FunctionOfFile(source, values, front_end, name, symbols, fetch, driver.written, driver.first_page)
-        return symbols, ArgumentSearch(function, target, lambda told: setup_for(told, target, given), readings or {})
+        setup_of_launch = partial(setup_for, target=target, given=given)
+        return symbols, ArgumentSearch(function, target, setup_of_launch, readings or {}, driver.stated)
 
     def own_items(entry: FunctionLaunches, *, stands: bool = False) -> Iterator[ListedItem | InputError]:
+        if driver.stated:
+            setups = [setup_for(told, target, given) for told in entry.told]
+            entry = replace(entry, told=beside_stated(entry.told, setups, driver.stated))
         for item in items_of(entry.image, target, given):
             if isinstance(item, ListedItem):
                 item = replace(item, name=f"{entry.name}: {item.name}", stands=stands)
@@ -170,7 +176,8 @@ def _of_driver(
             if not read.doubts and read.name != "file":
                 ran.append(CalledFunction(read.name, (read,)))
             yield from own_items(entry, stands=entry is not read)
-            for doubt in entry.doubts:
+            rounds = {(one.part.raw.start, one.why): one for one in reversed(entry.doubts)}  # of a loop: told once
+            for doubt in reversed(rounds.values()):
                 more_of, why = f"; with arguments: {why}" if why and doubt.why not in why else "", ""
                 text = str(doubt.part)
                 shown = text if len(text) <= 100 else f"{text[:97]}..."
@@ -263,8 +270,8 @@ def setup_for(told: ToldDescriptor, target: Target, given: Mapping[str, int | st
         request = told.descriptor.request
         src, dst = NAMES[request.src_protocol], NAMES[request.dst_protocol]
         options["variant"] = f"rw_{src}" if src == dst else f"r_{src}_w_{dst}"
-    if _wide(told) and "preset" not in options:
-        options.setdefault("address_width", 64)
+    if not {"preset", "address_width"} & options.keys() and _wide(told):
+        options["address_width"] = 64
     if "preset" not in options:
         options.setdefault("dims", max(4, len(told.descriptor.dims) + 1))
     return setup_of(target, options)
@@ -312,7 +319,7 @@ def items_of(
             word, periodic = told.word("flags"), number in dict(image.periods)
             facts += release_facts(target, [ReleaseCase(setup, d, None if word is None else word.value, periodic)])
         own = itself(d, setup)
-        facts += [*own.facts, *other.facts]
+        facts += [*told.facts, *own.facts, *other.facts]
         mild = _TESTS if not image.ordered and setup.backend.reject_zero else frozenset()
         yield ListedItem(
             f"descriptor {number}", told.span, facts, ("mem", "mem"), open=own.open or other.open,

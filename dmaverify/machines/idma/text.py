@@ -38,6 +38,7 @@ class ToldDescriptor:
     words: tuple[Word, ...] = field(default=(), compare=False, repr=False)
     channel: int = 0  # launches of different channels run side by side; below 0: who knows when
     errors: tuple[PlantedError, ...] = ()
+    facts: tuple[Derived, ...] = ()  # beside those of its descriptor
 
     def word(self, part: str) -> Word | None:
         """The lowest word of a part, where the form has one."""

@@ -64,6 +64,39 @@ def size_of(shape: Shape, word: int) -> int:
     return found.pop()[0] if len({size for size, _ in found}) == 1 else 0
 
 
+def offset_of(shape: Shape, path: Path, word: int) -> int | None:
+    """Where a part lies in an object of a type, in bytes; None where that is not known, or the compiler's."""
+    at = 0
+    for step in path:
+        if isinstance(step, int):
+            shape = shape.element if isinstance(shape, ArrayType) else UnreadType("an element of no array")
+            size = size_of(shape, word)
+            if step and not size:
+                return None
+            at += step * size
+        else:
+            before = {_before(shape, step, wide) for wide in ((8,) if word == 64 else (4, 8))}
+            if len(before) > 1 or None in before or not isinstance(shape, StructType):
+                return None
+            at, shape = at + (before.pop() or 0), shape.member(step)
+    return at
+
+
+def _before(shape: Shape, name: str, wide: int) -> int | None:
+    """Where a member of a structure begins."""
+    end = 0
+    for own, one in shape.members if isinstance(shape, StructType) and shape.laid else ():
+        size, align = _layout(one, wide)
+        align = 1 if isinstance(shape, StructType) and shape.packed else align
+        if not size:
+            return None
+        end = -(-end // align) * align
+        if own == name:
+            return end
+        end += size
+    return None
+
+
 def spots_of(shape: Shape, word: int) -> list[tuple[int, int, Path, CType]]:
     """(byte, size, path, type) of every number below a type; none where its layout is not known, or the compiler's."""
     wides = (8,) if word == 64 else (4, 8)

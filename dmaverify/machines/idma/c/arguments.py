@@ -38,6 +38,15 @@ class Misaligned(Stuck):
         self.name = name
 
 
+@dataclass(frozen=True, slots=True)
+class KnownArray:
+    """An array of the driver that has an address; `lasting` where it is there for as long as the function runs."""
+
+    name: str
+    bytes: int
+    lasting: bool
+
+
 @dataclass
 class Symbols:
     """All symbols of a function, in the order in which runs met them."""
@@ -52,6 +61,7 @@ class Symbols:
     each: set[str] = field(default_factory=set)  # another value in each round of a loop
     cores: set[str] = field(default_factory=set)  # numbers of which one core has 0
     kinds: dict[tuple[str, int], tuple[int, bool, bool]] = field(default_factory=dict)  # of those that two share
+    arrays: dict[str, KnownArray] = field(default_factory=dict)  # addresses of what this file lays out
     behind: dict[str, str] = field(default_factory=dict)  # of memory, by what is read of it, as the first calls it
 
     def of(self, name: str, type_: CType, at: int, again: int, bottom: int | None = None) -> str:

@@ -21,7 +21,6 @@ from dmaverify.machines.idma.c.aggregates import (
     WholeObject,
     cells_of,
     count_of,
-    size_of,
 )
 from dmaverify.machines.idma.c.code import Part, declared, macro_of
 from dmaverify.machines.idma.c.effects import DOES, bare, becomes
@@ -210,7 +209,7 @@ class Declarer(InitialReader):
                     self.scopes[-1][name] = unknown(f"`{name}` is a pointer to a function", UNREAD)
                 continue
             if shape == "array_declarator":
-                self._array(name, type_, inner or one, type_part)
+                self.array_declared(part, name, type_, inner or one)
             if self._object(part, inner or one, name, initial):
                 continue
             if shape == "array_declarator":
@@ -282,20 +281,6 @@ class Declarer(InitialReader):
         elif initial is not None and not shared:
             whole.initial = partial(self.initialize, whole, initial)
         return True
-
-    def _array(self, name: str, type_: CType | None, declarator: Part, type_part: Part | None) -> None:
-        whole, step = self.array_of(declarator, type_part)
-        if not step and type_ is not None and type_.bits > 0 and declarator.field("declarator") is not None:
-            one = declarator.field("declarator")
-            step = type_.size if one is not None and one.type == "identifier" else 0
-        shape = self.declared_shape(type_part, declarator)[1]
-        step = step or (size_of(shape.element, self.word) if isinstance(shape, ArrayType) else 0)
-        why = f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS"
-        own = unknown(why, CType(self.word, pointer=True, step=step), f"&{name} {self.steps if self.stack else ''}")
-        self.scopes[-1][name] = own
-        self.arrays[name] = f"the {whole:,} bytes of " if whole else ""
-        why = "" if whole else f"how long `{name}` is, is not known"
-        self.scopes[-1][f"sizeof {name}"] = Value(whole or None, CType(self.word), why)
 
     def _parameters(self, part: Part | None, arguments: list[Value] | None) -> dict[str, Value]:
         scope: dict[str, Value] = {}

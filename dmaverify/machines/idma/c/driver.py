@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import registers
-from dmaverify.machines.idma.c.arguments import Arguments, Stopped, Symbols
+from dmaverify.machines.idma.c.arguments import Arguments, KnownArray, Stopped, Symbols
 from dmaverify.machines.idma.c.code import File, Part, read_c
 from dmaverify.machines.idma.c.doubts import Doubted
 from dmaverify.machines.idma.c.effects import called_name, names_declared, volatile_names
 from dmaverify.machines.idma.c.headers import JoinedSource, joined, others_in
 from dmaverify.machines.idma.c.launches import FunctionLaunches, Launcher
 from dmaverify.machines.idma.c.loops import LoopRunner
+from dmaverify.machines.idma.c.numbers import Value
 from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Driver:
     inner: tuple[FunctionLaunches, ...] = ()  # functions that entries call, and other files may
     first_page: int | None = None  # of the engine that is met first
     alone: frozenset[str] = frozenset()  # static functions that nobody calls or names
+    stated: tuple[tuple[KnownArray, int], ...] = ()  # arrays whose address the user gave
 
 
 class NothingLaunched(InputError):
@@ -92,8 +94,11 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
         )  # fmt: skip
     for name in sorted(file.undefined - file.macros.keys()):
         launcher.conditions[f"{name} is {'0' if name.startswith('`') else 'not defined'}"] = None
+    stated = list[tuple[KnownArray, int]]()
     for name in sorted(launcher.seen & launcher.arrays.keys()):  # addresses of the user's: none else are known
         launcher.conditions[f"no launch leaves {launcher.arrays[name]}{name}"] = None
+        at, long = launcher.defines[name].number, launcher.scopes[0].get(f"sizeof {name}", Value(None)).number
+        stated += [(KnownArray(name, long, lasting=True), at)] if at is not None and long else []
     if isinstance(source, JoinedSource):
         names = ", ".join(Path(one).name for one in source.headers)
         launcher.assumed[f"headers of the project are read: {names}"] = None
@@ -107,6 +112,7 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
         tuple(inner),
         launcher.first_page,
         _alone(source, root, file),
+        tuple(stated),
     )
 
 

@@ -56,7 +56,6 @@ class Evaluator:
         self.defines = {" ".join(name.split()): literal(text, word) for name, text in defines.items()}
         self.seen: set[str] = set()
         self.results: dict[str, CType | None] = {}  # of functions that the text declares
-        self.arrays: dict[str, str] = {}  # that the text declares, with how long they are, in words
 
     # ------------------------------------------------------------ hooks
 

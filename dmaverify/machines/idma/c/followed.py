@@ -223,6 +223,8 @@ class FollowedDriver(LoopRunner):
 
     # ------------------------------------------------------------ what is not followed
 
+    lays_out = False
+
     def accessed(self, access: Part, address: Value, written: Value | None) -> Value:
         many = len(self.told)
         found = super().accessed(access, address, written)

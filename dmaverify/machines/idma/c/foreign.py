@@ -12,16 +12,28 @@ Source: snitch_cluster, `sw/runtime/src` (which core a function runs on does not
 from __future__ import annotations
 
 from dmaverify.machines.idma.c.accesses import FILLS
-from dmaverify.machines.idma.c.aggregates import ObjectPlace
-from dmaverify.machines.idma.c.arguments import polynomial
+from dmaverify.machines.idma.c.aggregates import (
+    ArrayType,
+    KnownPointer,
+    MemoryObject,
+    ObjectPlace,
+    WholeObject,
+    offset_of,
+    size_of,
+)
+from dmaverify.machines.idma.c.arguments import KnownArray, polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.effects import DOES, bare, jumps, root_of, target_of
 from dmaverify.machines.idma.c.launches import Launcher
 from dmaverify.machines.idma.c.names import CLUSTER, NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE
 from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, is_real, literal, unknown
+from dmaverify.machines.idma.c.shapes import STATIC
 from dmaverify.prove.sizes.shadow import poly_of
 from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.values import replace
+
+_OUTERMOST = 3
+"""Scopes where the outermost block of a function runs: of the file, of parameters, its own."""
 
 
 class ForeignReader(Launcher):
@@ -29,8 +41,14 @@ class ForeignReader(Launcher):
 
     epoch = 0
     """How often the file itself has written memory that is not followed."""
+    lays_out = True
+    """Whether addresses of objects of a function have a meaning beside others."""
     lent_out = False
     """Whether a function of another file ran, which may write what a caller gave."""
+
+    def fresh(self) -> None:
+        super().fresh()
+        self.lasting: list[MemoryObject] = []
 
     # ------------------------------------------------------------ functions of other files
 
@@ -164,8 +182,52 @@ class ForeignReader(Launcher):
         found = super().name(part)
         if found.number is None and found.origin.startswith("&") and self._reads() and self.arguments is not None:
             name = str(part)
+            scope = next((one for one in reversed(self.scopes) if name in one), {})
+            size = scope.get(f"sizeof {name}") if name not in self.elsewhere else None
+            long = size.number if size is not None else None
+            return self._begin_of(name, found.type, found.origin, long or 0, lasting=f" {STATIC}" in found.origin)
+        return found
+
+    def plain(self, value: Value, part: Part) -> Value:
+        """An address that goes where objects are not followed: where its object lies, and how far into it."""
+        found = super().plain(value, part)
+        place = value.place if isinstance(value, (WholeObject, KnownPointer)) else None
+        held = isinstance(value, KnownPointer) or (place is not None and isinstance(place.shape, ArrayType))
+        if found.number is not None or place is None or place.path is None or not held or not self.lays_out:
+            return found
+        whole, at = place.whole, offset_of(place.whole.shape, place.path, self.word)
+        if at is None or not self._reads():
+            return found
+        each = self.since is not None and whole.born > self.since
+        key = f"&{whole.name} object {whole.born}"
+        name = whole.name if isinstance(whole.shape, ArrayType) else f"&{whole.name}"
+        base = self._begin_of(
+            name, found.type, key, size_of(whole.shape, self.word), each=each, lasting=self._lasts(whole)
+        )
+        return replace(base, number=None if base.number is None else base.number + at)
+
+    def _object(self, part: Part, declarator: Part, name: str, initial: Part | None) -> bool:
+        made, held = super()._object(part, declarator, name, initial), self.scopes[-1].get(name)
+        if self.stack == 1 and len(self.scopes) == _OUTERMOST and isinstance(held, WholeObject) and held.place:
+            self.lasting.append(held.place.whole)
+        return made
+
+    def _lasts(self, whole: MemoryObject) -> bool:
+        """Whether an object is there for as long as the function runs: it is the file's, or of its outermost block."""
+        of_file = (one.place for one in self.scopes[0].values() if isinstance(one, WholeObject) and one.place)
+        return any(one is whole for one in (*self.lasting, *(place.whole for place in of_file)))
+
+    def _begin_of(self, name: str, type_: CType, key: str, long: int, *, lasting: bool, each: bool = False) -> Value:
+        """The address of an object of the file: the same symbol for as long as the object is there."""
+        assert self.arguments is not None
+        found = self.arguments.same(name, type_, key, each=each and self.arguments.rounds > 0)
+        symbol, symbols = self.arguments.kept[key], self.arguments.symbols
+        symbols.each |= {symbol} if each and self.arguments.rounds > 0 else set()
+        symbols.places.add(symbol)
+        if long:
+            symbols.arrays[symbol] = KnownArray(name, long, lasting)
+        else:
             self.conditions[f"no launch leaves {self.arrays.get(name, '')}{name}"] = None
-            return self.arguments.same(name, found.type, found.origin)
         return found
 
     # ------------------------------------------------------------ conditions

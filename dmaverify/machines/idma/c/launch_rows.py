@@ -14,8 +14,8 @@ from math import prod
 from typing import Any
 
 from dmaverify.language.numbers import Poly
+from dmaverify.machines.idma.c.arrays import MayMeet
 from dmaverify.machines.idma.c.followed import DriverRun
-from dmaverify.machines.idma.c.symbolic import MayMeet
 from dmaverify.machines.idma.nd import extent, placed
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import ToldDescriptor

@@ -104,6 +104,8 @@ def converted(value: Value, to: CType) -> Value:
         return unknown("its type is not known", to)
     if is_real(to):
         return unknown("floating point", to)
+    if to.bits == WORD and value.type.bits == WORD and value.type.signed == to.signed:
+        return replace(value, type=to)
     if to.bits == WORD:
         top = 1 << (31 if to.signed else 32)
         if number >= top or number < (-top if to.signed else 0):
@@ -240,10 +242,10 @@ def _common_bits(x: int, y: int, type_: CType) -> int | None:
         polys = [getattr(one, "poly", None) for one in (whole, mask)]
         if polys[0] == polys[1] is not None:
             return whole
-        units = [poly.content & -poly.content if poly is not None else 1 for poly in polys]
+        units = [1 if poly is None else poly.content() & -poly.content() for poly in polys]
         high, low = (0, 1) if units[0] > units[1] else (1, 0)
         other = (whole, mask)[low]
-        return 0 if units[high] > 1 and (whole, mask)[high] >= 0 and 0 <= other and other < units[high] else None
+        return 0 if units[high] > 1 and (whole, mask)[high] >= 0 and other >= 0 and other < units[high] else None
     if (mask < 0 and type_.bits == WORD) or not whole >= 0:
         return None
     left, found, at = mask % (1 << (type_.bits or 64)), 0, 0

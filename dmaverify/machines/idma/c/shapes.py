@@ -19,14 +19,20 @@ from dmaverify.machines.idma.c.aggregates import (
 from dmaverify.machines.idma.c.code import File, Part, declared
 from dmaverify.machines.idma.c.effects import ELEMENTS, bare, becomes, macro_at
 from dmaverify.machines.idma.c.evaluate import Evaluator
-from dmaverify.machines.idma.c.numbers import UNREAD, WORD, CType, Value
+from dmaverify.machines.idma.c.numbers import UNREAD, WORD, CType, Value, unknown
 from dmaverify.values import replace
 
 _POSTFIX = ("identifier", "parenthesized_expression", "subscript_expression", "field_expression", "call_expression")
 
 
+STATIC = "static "
+"""How what an array is known by begins, where it is there for as long as the program runs."""
+
+
 class ShapeReader(Evaluator):
     """Reads types of structures and arrays."""
+
+    steps = 0
 
     chained = False  # the engine is fed with chains: volatile members are what it reads
 
@@ -34,6 +40,8 @@ class ShapeReader(Evaluator):
         super().__init__(file, defines, word)
         self.shapes: dict[tuple[object, int], Shape] = {}
         self.kinds: dict[str, Shape] = {}  # of objects whose address the user states
+        self.arrays: dict[str, str] = {}  # that the text declares, with how long they are, in words
+        self.elsewhere: set[str] = set()  # of these, what another file may lay out
 
     def shape_of(self, part: Part | None) -> Shape:
         """The type that a type node names."""
@@ -115,6 +123,24 @@ class ShapeReader(Evaluator):
         for count in counts[:-1] if elements else counts:
             shape = ArrayType(shape, count) if count else UnreadType(f"how long `{node}` is, is not known")
         return str(node), shape
+
+    def array_declared(self, part: Part, name: str, type_: CType | None, declarator: Part) -> None:
+        """An array as what it is where it is not followed: an address, and how long it is."""
+        type_part, said = part.field("type"), {f"{one}" for one in part.parts()}
+        whole, step = self.array_of(declarator, type_part)
+        if not step and type_ is not None and type_.bits > 0 and declarator.field("declarator") is not None:
+            one = declarator.field("declarator")
+            step = type_.size if one is not None and one.type == "identifier" else 0
+        shape = self.declared_shape(type_part, declarator)[1]
+        step = step or (size_of(shape.element, self.word) if isinstance(shape, ArrayType) else 0)
+        why = f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS"
+        of = f"{STATIC}{part.raw.start}" if "static" in said or len(self.scopes) == 1 else f"{self.steps}"
+        self.scopes[-1][name] = unknown(why, CType(self.word, pointer=True, step=step), f"&{name} {of}")
+        self.arrays[name] = f"the {whole:,} bytes of " if whole else ""
+        why = "" if whole else f"how long `{name}` is, is not known"
+        self.scopes[-1][f"sizeof {name}"] = Value(whole or None, CType(self.word), why)
+        elsewhere = "extern" in said or any(one.type == "attribute_specifier" for one in part.parts())
+        self.elsewhere = self.elsewhere | {name} if elsewhere else self.elsewhere - {name}
 
     def pointee_of(self, type_: Part | None, declarator: Part) -> Shape | None:
         """What a pointer points at by its declarator, or a parameter that is written as an array; None of others."""

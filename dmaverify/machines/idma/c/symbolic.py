@@ -9,26 +9,26 @@ are open, never proved. A value that breaks a rule is run again on plain numbers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.language.numbers import Poly
-from dmaverify.machines.idma.c.arguments import PLACE, USUAL, Arguments, Misaligned, polynomial
+from dmaverify.machines.idma.c.arguments import PLACE, USUAL, Arguments, KnownArray, Misaligned, polynomial
+from dmaverify.machines.idma.c.arrays import Base, ReachedArrays, beside_stated, sides_of
 from dmaverify.machines.idma.c.conditions import Clauses, fixes, modes, named_in, strongest, told_clause
 from dmaverify.machines.idma.c.driver import FunctionOfFile
 from dmaverify.machines.idma.c.launches import FunctionLaunches
 from dmaverify.machines.idma.derive import descriptor_facts
-from dmaverify.machines.idma.engine import NO_ADDRESS
-from dmaverify.machines.idma.nd import Corners, extent, placed
-from dmaverify.machines.idma.order import unordered
+from dmaverify.machines.idma.nd import placed
 from dmaverify.machines.idma.setup import Setup
-from dmaverify.machines.idma.text import Image, ToldDescriptor
+from dmaverify.machines.idma.text import ToldDescriptor
 from dmaverify.prove.sizes.complete import outside_all
 from dmaverify.prove.sizes.divisors import traced
 from dmaverify.prove.sizes.facts import SizeRegion, Template
 from dmaverify.prove.sizes.rounds import LoopCut, Recut, for_every_round
 from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules
+from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.target import Target
@@ -39,10 +39,6 @@ MOST_BESIDE = 20  # runs that begin at values of another one, with one changed
 MOST_STEPS = 30_000  # of all runs
 LAST_FACTS = 40  # of a run that are made to differ
 FEW_RUNS = 6  # where some values are broken or open, and others proved, so that a condition is all there is to find
-
-
-class MayMeet(Stuck):
-    """Launches were not shown to lie apart."""
 
 
 SetupFor = Callable[[ToldDescriptor], Setup]
@@ -58,6 +54,7 @@ class SymbolicRun:
     launches: int = 0
     why: str = ""
     looped: int = 0  # parts of loops that stand for any number of rounds
+    based: Mapping[Base, str] = field(default_factory=dict)  # arrays that its launches begin in
 
 
 @dataclass
@@ -68,6 +65,7 @@ class ArgumentSearch:
     target: Target
     setup_for: SetupFor
     readings: Mapping[str, str]
+    laid: Sequence[tuple[KnownArray, int]] = ()  # arrays whose address the user gave
     runs: list[SymbolicRun] = field(default_factory=list)
     stated: dict[str, None] = field(default_factory=dict)
     supposed: dict[str, None] = field(default_factory=dict)  # in the runs, beside what they state
@@ -75,6 +73,7 @@ class ArgumentSearch:
     flown: list[FunctionLaunches] = field(default_factory=list)  # what was launched, of every run that was followed
     complete: bool = False
     looped: Sequence[object] = ()  # loops of any count in the last run
+    based: Mapping[Base, str] = field(default_factory=dict)  # arrays that its launches begin in
 
     @property
     def template(self) -> Template:
@@ -177,7 +176,7 @@ class ArgumentSearch:
                 divisors[again.name] = divisors.get(again.name, Poly.of(1)) * again.by
                 continue
             except BrokenRule as error:
-                return SymbolicRun("broken", known, trace.region(error.facts))
+                return SymbolicRun("broken", known, trace.region(error.facts), based=self.based)
             except Stuck as error:
                 return SymbolicRun("open", known, trace.region(), why=str(error))
             except (ValueError, TypeError, ZeroDivisionError, InputError, AttributeError) as error:
@@ -203,9 +202,13 @@ class ArgumentSearch:
         for told in image.told:
             self._points(told)
         setups = [self.setup_for(told) for told in image.told]
-        for told, setup in zip(image.told, setups, strict=True):
-            self._keeps_rules(trace, told, setup, image.facts)
-        _apart(image, setups)
+        reached = ReachedArrays(self.function.symbols.arrays, sides_of(image.told, setups))
+        self.based = reached.find(trace)
+        beside = beside_stated(image.told, setups, self.laid)
+        for number, (told, setup) in enumerate(zip(image.told, setups, strict=True)):
+            stays = (*beside[number].facts, *reached.facts(number, lambda symbol: number_of(trace, symbol)))
+            self._keeps_rules(trace, told, setup, [*image.facts, *stays])
+        reached.lie_apart(image, setups)
         for_every_round(trace, arguments.loops)
         return SymbolicRun("proved", arguments.values, trace.region(), len(image.told), looped=len(arguments.loops))
 
@@ -294,7 +297,11 @@ class ArgumentSearch:
             f"{name} = {value:#x}" if name in self.function.symbols.pointers else f"{name} = {value}"
             for name, value in run.values.items()
         )
-        return replace(found, name=f"{found.name}({given})")
+        sides = sides_of(found.told, [self.setup_for(told) for told in found.told])
+        reached = ReachedArrays(self.function.symbols.arrays, sides, run.based)
+        facts = (reached.facts(number, lambda symbol: run.values[symbol]) for number in range(len(found.told)))
+        told = tuple(replace(one, facts=tuple(own)) for one, own in zip(found.told, facts, strict=True))
+        return replace(found, name=f"{found.name}({given})", told=told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,8 +338,9 @@ def settled(
         if found is not None and broken(found):
             if search.happens(run) and (not proved or search.stated or search.function.symbols.ranges):
                 return SettledFunction(found)
-            other = f"right as {shown.name}, and " if shown is not None else ""
-            search.runs.insert(0, replace(run, why=f"it is {other}wrong as {found.name}"))
+            if shown is not None or not any(one.status == "open" and one.why for one in search.runs):
+                other = f"right as {shown.name}, and " if shown is not None else ""
+                search.runs.insert(0, replace(run, why=f"it is {other}wrong as {found.name}"))
             break
     return None
 
@@ -347,36 +355,3 @@ class _Ports:
 
 def _no_entry(values: Mapping[str, Any]) -> Any:
     raise Stuck("a driver is run, not read")
-
-
-def _sides(image: Image, setups: Sequence[Setup]) -> Iterator[tuple[Corners | None, Corners | None]]:
-    """The ranges of addresses that each launch reads and writes; None for a side without addresses."""
-    for told, setup in zip(image.told, setups, strict=True):
-        d, width = told.descriptor, setup.backend.address_width
-        yield (
-            None if d.request.src_protocol in NO_ADDRESS else extent(d, "read", width),
-            None if d.request.dst_protocol in NO_ADDRESS else extent(d, "write", width),
-        )
-
-
-def _apart(image: Image, setups: Sequence[Setup]) -> None:
-    """No launch meets itself, or an earlier one that nothing orders. Raises MayMeet where that is not shown."""
-    sides = list(_sides(image, setups))
-    for number, (read, write) in enumerate(sides):
-        _disjoint(read, write, f"launch {number} may read what it writes")
-    pairs = unordered(image, setups)
-    if pairs is None:
-        raise MayMeet("the order of launches could not be followed")
-    for n, number, kind in pairs:
-        (read, write), (early_read, early_write) = sides[number], sides[n]
-        if kind == "raw":
-            _disjoint(read, early_write, f"launch {number} may read what launch {n} still writes")
-        elif kind == "war":
-            _disjoint(write, early_read, f"launch {number} may write what launch {n} still reads")
-        else:
-            _disjoint(write, early_write, f"launches {n} and {number} may write the same")
-
-
-def _disjoint(one: Corners | None, other: Corners | None, why: str) -> None:
-    if one is not None and other is not None and not (one.end <= other.low or other.end <= one.low):
-        raise MayMeet(why)

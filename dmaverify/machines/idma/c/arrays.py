@@ -1,0 +1,112 @@
+"""Arrays of a driver that launches begin in: whether these stay there, which launches lie apart for that.
+
+Knows: addresses as symbols, how long arrays are, how long they are there. Does not know: C, rules, how a run is judged.
+Law: a side of a launch is in an array where its address is that of the array and more, which it is not in again. Two
+sides in two arrays share no byte where one of these is there for as long as the other; what an array was that is gone
+may be another one now. Launches that are not shown to lie apart are open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from dmaverify.language.numbers import Poly
+from dmaverify.machines.idma.c.arguments import KnownArray, polynomial
+from dmaverify.machines.idma.engine import NO_ADDRESS
+from dmaverify.machines.idma.nd import Corners, extent
+from dmaverify.machines.idma.order import unordered
+from dmaverify.machines.idma.setup import Setup
+from dmaverify.machines.idma.text import Image, ToldDescriptor
+from dmaverify.prove.sizes.shadow import number_of, poly_of
+from dmaverify.prove.sizes.trace import Stuck, Trace
+from dmaverify.targets.modules import Derived
+from dmaverify.values import dataclass, field, replace
+
+Base = tuple[int, str]
+"""A launch and its side, `src` or `dst`."""
+
+
+class MayMeet(Stuck):
+    """Launches were not shown to lie apart."""
+
+
+def sides_of(told: Sequence[ToldDescriptor], setups: Sequence[Setup]) -> dict[Base, Corners]:
+    """The ranges of addresses that each launch reads and writes; a side without addresses has none."""
+    out = dict[Base, Corners]()
+    for number, (one, setup) in enumerate(zip(told, setups, strict=True)):
+        d, width = one.descriptor, setup.backend.address_width
+        if d.request.src_protocol not in NO_ADDRESS:
+            out[number, "src"] = extent(d, "read", width)
+        if d.request.dst_protocol not in NO_ADDRESS:
+            out[number, "dst"] = extent(d, "write", width)
+    return out
+
+
+def beside_stated(
+    told: Sequence[ToldDescriptor], setups: Sequence[Setup], stated: Sequence[tuple[KnownArray, int]]
+) -> tuple[ToldDescriptor, ...]:
+    """Launches, with what they reach of arrays whose address the user gave, where they begin at numbers in them."""
+    sides, at = sides_of(told, setups), {array.name: begin for array, begin in stated}
+    based = {side: array.name for side, reached in sides.items() for array, begin in stated
+             if polynomial(reached.low) is None and begin <= reached.low < begin + array.bytes}  # fmt: skip
+    reached = ReachedArrays({array.name: array for array, _ in stated}, sides, based)
+    own = (tuple(reached.facts(number, lambda name: at[name])) for number in range(len(told)))
+    return tuple(replace(one, facts=(*one.facts, *facts)) for one, facts in zip(told, own, strict=True))
+
+
+@dataclass
+class ReachedArrays:
+    """Sides of launches by the arrays, by their symbols, that they begin in (`based`)."""
+
+    arrays: Mapping[str, KnownArray]
+    sides: Mapping[Base, Corners]
+    based: Mapping[Base, str] = field(default_factory=dict)
+
+    def find(self, trace: Trace) -> Mapping[Base, str]:
+        """Looks for the arrays in a symbolic run."""
+        found = dict[Base, str]()
+        for side, reached in self.sides.items():
+            poly = polynomial(reached.low) or Poly.of(0)
+            for symbol in sorted(poly.symbols & self.arrays.keys()):
+                begin = poly_of(number_of(trace, symbol))
+                if not (poly - begin).symbols & begin.symbols:
+                    found[side] = symbol
+        self.based = found
+        return found
+
+    def facts(self, number: int, begin_of: Callable[[str], Any]) -> Iterator[Derived]:
+        """What of its arrays a launch reaches."""
+        for side in ("src", "dst"):
+            symbol = self.based.get((number, side))
+            if symbol is not None:
+                reached, begin, array = self.sides[number, side], begin_of(symbol), self.arrays[symbol]
+                values = {"first": reached.low - begin, "past": reached.end - begin, "long": array.bytes}
+                yield Derived("array", values, f"{side} in `{array.name}`")
+
+    def lie_apart(self, image: Image, setups: Sequence[Setup]) -> None:
+        """No launch meets itself, or an earlier one that nothing orders. Raises MayMeet where that is not shown."""
+        for number in range(len(image.told)):
+            self._disjoint((number, "src"), (number, "dst"), f"launch {number} may read what it writes")
+        pairs = unordered(image, setups)
+        if pairs is None:
+            raise MayMeet("the order of launches could not be followed")
+        for n, number, kind in pairs:
+            if kind == "raw":
+                why = f"launch {number} may read what launch {n} still writes"
+                self._disjoint((number, "src"), (n, "dst"), why)
+            elif kind == "war":
+                why = f"launch {number} may write what launch {n} still reads"
+                self._disjoint((number, "dst"), (n, "src"), why)
+            else:
+                self._disjoint((number, "dst"), (n, "dst"), f"launches {n} and {number} may write the same")
+
+    def _disjoint(self, a: Base, b: Base, why: str) -> None:
+        if a not in self.sides or b not in self.sides:
+            return
+        one, other, first, second = self.sides[a], self.sides[b], self.based.get(a), self.based.get(b)
+        if first is not None and second is not None and first != second:
+            if not (self.arrays[first].lasting or self.arrays[second].lasting):
+                raise MayMeet(f"{why}: where one array was, the other may be")
+        elif not (one.end <= other.low or other.end <= one.low):
+            raise MayMeet(why)

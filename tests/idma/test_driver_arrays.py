@@ -1,0 +1,117 @@
+"""Arrays of a driver: launches stay in them, and two of them share no byte while both are there."""
+
+from pathlib import Path
+
+import pytest
+
+from dmaverify.machines.idma.check import verdict_of_file
+from dmaverify.verdict import Status, Verdict
+
+FILE = "uint8_t a[256], b[256];\n"
+START = "snrt_dma_start_1d"
+
+
+def verdict(tmp_path: Path, text: str, *defines: str) -> Verdict:
+    (tmp_path / "d.c").write_text(f"#include <stdint.h>\n{text}\n")
+    found = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"], defines=defines)
+    assert found is not None
+    return found
+
+
+def rules(found: Verdict) -> set[str]:
+    return {one.rule for one in found.findings if one.severity.value == "error"}
+
+
+@pytest.mark.parametrize("where", ["file", "function", "structure"])
+@pytest.mark.parametrize(("length", "status"), [(256, Status.PROVED), (257, Status.REFUTED)])
+def test_a_launch_stays_in_the_arrays_that_it_begins_in(
+    tmp_path: Path, where: str, length: int, status: Status
+) -> None:
+    """`PROVED if no launch leaves the 256 bytes of a`, whatever its length was, before; of functions, UNKNOWN."""
+    body = f"{START}(a, b, {length}); snrt_dma_wait_all();"
+    text = {
+        "file": f"{FILE}void f(void) {{ {body} }}",
+        "function": f"void f(void) {{ {FILE} {body} }}",
+        "structure": "struct s { uint8_t a[256]; };\nvoid f(void) { struct s x, y; "
+        + body.replace("(a, b", "(x.a, y.a")
+        + " }",
+    }[where]
+    found = verdict(tmp_path, text)
+    assert found.status is status
+    assert rules(found) == ({"idma/leaves-array"} if status is Status.REFUTED else set())
+    assert not any("leaves" in one for one in found.conditions)
+
+
+@pytest.mark.parametrize(
+    ("launch", "condition"),
+    [
+        (f"{START}(a, b, n)", "n <= 256"),
+        (f"{START}(a + n, b, 64)", "n <= 192"),
+        (f"{START}(a + 256 - n, b, 64)", "n >= 64"),
+        ("snrt_dma_start_2d(a, b, 16, 32, 16, n)", "n <= 8"),
+        (f"for (uint32_t i = 0; i < n; i++) {START}(a + 64 * i, b, 64)", "n <= 4"),
+        (f"for (uint32_t i = 0; i < n; i++) {START}(a, &b[64 * i], 64)", "n <= 4"),
+    ],
+)
+def test_how_far_a_launch_may_reach_is_a_condition_on_the_arguments(
+    tmp_path: Path, launch: str, condition: str
+) -> None:
+    found = verdict(tmp_path, f"{FILE}void f(uint32_t n) {{ {launch}; snrt_dma_wait_all(); }}")
+    assert found.status is Status.PROVED
+    assert any(condition in one for one in found.conditions)
+
+
+@pytest.mark.parametrize(("length", "status"), [("256", Status.PROVED), ("257", Status.REFUTED), ("n", Status.PROVED)])
+def test_a_launch_stays_in_an_array_whose_address_is_stated(tmp_path: Path, length: str, status: Status) -> None:
+    text = f"{FILE}void f(uint32_t n) {{ {START}(a, b, {length}); snrt_dma_wait_all(); }}"
+    found = verdict(tmp_path, text, "a=0x1000", "b=0x2000")
+    assert found.status is status
+    assert rules(found) == ({"idma/leaves-array"} if status is Status.REFUTED else set())
+    assert any("n <= 256" in one for one in found.conditions) == (length == "n")
+
+
+def test_arrays_that_other_files_may_lay_out_leave_a_condition(tmp_path: Path) -> None:
+    for said in ("extern uint8_t a[256];", '__attribute__((section(".l1"))) uint8_t a[256];'):
+        found = verdict(
+            tmp_path, f"{said} uint8_t b[256];\nvoid f(void) {{ {START}(a, b, 256); snrt_dma_wait_all(); }}"
+        )
+        assert "no launch leaves the 256 bytes of a" in found.conditions
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "status"),
+    [
+        ("static uint8_t t[64];", "static uint8_t u[64];", Status.PROVED),
+        ("uint8_t t[64];", "static uint8_t u[64];", Status.PROVED),
+        ("uint8_t t[64];", "uint8_t u[64];", Status.UNKNOWN),
+    ],
+)
+def test_where_an_array_was_another_one_may_be_when_its_function_has_ended(
+    tmp_path: Path, first: str, second: str, status: Status
+) -> None:
+    """`u` of the second call is sent while `t` of the first may still be written, which lay there."""
+    load = f"static void load(uint8_t *x) {{ {first} {START}(t, x, 64); }}\n"
+    store = f"static void store(uint8_t *x) {{ {second} u[0] = 1; {START}(x, u, 64); }}\n"
+    text = f"{FILE}{load}{store}void f(void) {{ load(a); @ store(b); snrt_dma_wait_all(); }}"
+    assert verdict(tmp_path, text.replace("@", "")).status is status
+    assert verdict(tmp_path, text.replace("@", "snrt_dma_wait_all();")).status is Status.PROVED
+
+
+def test_a_static_array_is_the_same_in_every_call(tmp_path: Path) -> None:
+    body = f"static uint8_t u[64]; if (out) {START}(x, u, 64); else {START}(u, x, 64);"
+    text = f"{FILE}static void s(uint8_t *x, int out) {{ {body} }}\n"
+    found = verdict(tmp_path, f"{text}void f(void) {{ s(a, 0); s(b, 1); snrt_dma_wait_all(); }}")
+    assert (found.status, rules(found)) == (Status.REFUTED, {"idma/wait"})
+
+
+def test_an_array_is_apart_from_no_pointer_of_a_caller(tmp_path: Path) -> None:
+    found = verdict(tmp_path, f"void f(uint8_t *x) {{ {FILE} {START}(a, x, 256); snrt_dma_wait_all(); }}")
+    assert found.status is Status.PROVED
+    assert any("a >= x + 256" in one and "x >= a + 256" in one for one in found.conditions)
+
+
+def test_what_is_not_read_in_each_round_of_a_loop_is_told_once(tmp_path: Path) -> None:
+    loop = f"for (int i = 0; i < 9; i++) {START}(a, b, (int)(1.5 * i));"
+    found = verdict(tmp_path, f"{FILE}void f(void) {{ {loop} snrt_dma_wait_all(); }}")
+    assert found.status is Status.UNKNOWN
+    assert sum(one.why.count("not read") for one in found.obligations) == 1
