@@ -44,7 +44,7 @@ CHOSEN: Mapping[str, Any] = {
     "features": "",
 }  # fmt: skip
 """What its writer may choose and what decides verdicts, each with the value that needs no word."""
-CORE_FILES = ("mapping.smt2", "sequencer.smt2", "obligations.toml")
+CORE_FILES = ("mapping.smt2", "sequencer.smt2", "obligations.toml", "scopes.toml")
 
 
 @dataclass
