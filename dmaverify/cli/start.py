@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from dmaverify.errors import InputError, nearest
-from dmaverify.language.files import write_text
+from dmaverify.language.files import shipped, write_text
 
 START = "start"
 """The folder of the examples that holds the first plans: the stem of a file is its kind."""
@@ -21,8 +21,7 @@ START = "start"
 
 def examples_folder() -> Path:
     """Where the examples lie: in the installed package, or in the checkout. Raises InputError."""
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "_examples", package.parent / "examples"):
+    for folder in shipped("examples"):
         if folder.is_dir():
             return folder
     raise InputError("the examples are not installed", None, "install dmaverify from a wheel or a checkout")

@@ -19,7 +19,7 @@ from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.asked import unheard
-from dmaverify.language.files import is_file, read_text, resolved
+from dmaverify.language.files import is_file, read_text, resolved, shipped
 from dmaverify.targets.facts import Scope, read_scope
 from dmaverify.targets.parts import Engines, Knob, Route, Tier, _engines, _figures, _knob, _routes, _tiers
 from dmaverify.targets.rule import Figure, Readings, Rule
@@ -158,9 +158,8 @@ def _default_first(default: str, names: Iterable[str]) -> tuple[str, ...]:
 
 @cache
 def _roots() -> tuple[Path, ...]:
-    """Folders of encodings: package data of an installed wheel, then the checkout."""
-    package = Path(__file__).resolve().parents[1]
-    return package / "_encodings", package.parent / "encodings"
+    """Folders of encodings."""
+    return shipped("encodings")
 
 
 def available_targets() -> tuple[str, ...]:
