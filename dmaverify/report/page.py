@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from dmaverify.program.command import Command
+from dmaverify.report.data import LEVELS
 from dmaverify.report.drawing import access_picture, counterexample_picture
 from dmaverify.report.lifetimes import LIFE_STYLE
 from dmaverify.report.memory import MEMORY_SCRIPT, MEMORY_STYLE, Picture, memory_figure
@@ -148,10 +149,9 @@ def _findings(verdict: Verdict) -> Iterable[str]:
         text = escape(render_finding(finding, at=at))
         yield f'<section class="finding {finding.severity.value}">{note}<pre>{text}</pre>{picture}</section>'
     for one in remarks(verdict):
-        level = "note" if one.word == "condition" else "error"
         place = f"{place_of(one, verdict)}: " if one.span is not None else ""
         text = escape(f"{place}{one.word}[{one.rule}]: {one.said}")
-        yield f'<section class="finding {level}"><pre>{text}</pre></section>'
+        yield f'<section class="finding {LEVELS[one.severity]}"><pre>{text}</pre></section>'
 
 
 def _memory(exhibit: Exhibit) -> str:
