@@ -43,7 +43,7 @@ def is_writable(hop: Transfer) -> bool:
     return {source.tier, dest.tier} <= {"hbm", "dm"} and (kept or source.tier != dest.tier or dest.tier == "hbm")
 
 
-def route_diff(plan: Plan, name: str, found: Synthesis | None, target: str | None = None) -> RouteDiff:
+def route_diff(plan: Plan, name: str, found: Synthesis | None) -> RouteDiff:
     """The diff of a route through a memory that the language has."""
     if found is None or found.route is None:
         return RouteDiff(why="no route is clearly cheaper through hbm or dm, which Rust has tensors of")
@@ -53,8 +53,8 @@ def route_diff(plan: Plan, name: str, found: Synthesis | None, target: str | Non
     if made is None or site is None or site.span.source.name != plan.source.name:
         return RouteDiff(why="its call is neither `TENSOR.to_hbm(CONTEXT)` nor `TENSOR.view().to_hbm_view(...)`")
     try:
-        before = {v.name: v.status for v in judged_copy(plan.path, text, target, {})[1]}
-        again, verdicts = judged_copy(plan.path, made, target, {})
+        before = {v.name: v.status for v in judged_copy(plan.path, text, None, {})[1]}
+        again, verdicts = judged_copy(plan.path, made, None, {})
     except InputError as error:
         return RouteDiff(why=f"the changed text cannot be read: {error.message}")
     after = {v.name: v.status for v in verdicts}

@@ -21,11 +21,10 @@ def _aligned(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     return [line(head), "|" + "|".join("-" * (width + 2) for width in widths) + "|", *(line(cells) for cells in body)]
 
 
-def render_table(table: DerivationTable, *, after: bool = True) -> str:
-    """Rows as an aligned table; without `after` the sources speak of the buffer as declared, as in Merging Entries."""
-    head = ["Term", "Entry", "Stride Source", *(["Buf After"] if after else [])]
-    body = [[r.term, r.entry, *([r.source, r.after] if after else [r.source_declared])] for r in table.rows]
-    lines = _aligned(head, body)
+def render_table(table: DerivationTable) -> str:
+    """Rows as an aligned table."""
+    body = [[r.term, r.entry, r.source, r.after] for r in table.rows]
+    lines = _aligned(["Term", "Entry", "Stride Source", "Buf After"], body)
     if table.problem is not None:
         lines.append(f"no entry: {table.problem.message}")
     return "\n".join([*lines, *(f"note: {note}" for note in table.notes)])

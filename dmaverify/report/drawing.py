@@ -26,11 +26,10 @@ def row_name(name: str, left: int, y: float) -> str:
     return f'<text class="row" x="{left - 5}" y="{y:g}"{fits}>{escape(name)}</text>'
 
 
-def framed(kind: str, title: str, size: tuple[int, float], parts: Sequence[str], looks: str = "") -> str:
-    """An SVG with a title of its own; with `looks`, its styles, one that can stand alone."""
-    head = f'<svg{XMLNS if looks else ""} class="{kind}" viewBox="0 0 {size[0]} {size[1]}" role="img" '
-    style = f"<style>{looks}</style>" if looks else ""
-    return f'{head}aria-label="{escape(title)}">{style}{"".join(parts)}</svg>'
+def framed(kind: str, title: str, size: tuple[int, float], parts: Sequence[str]) -> str:
+    """A drawing with a title of its own, for a page or for the SVG that holds several."""
+    head = f'<svg class="{kind}" viewBox="0 0 {size[0]} {size[1]}" role="img" '
+    return f'{head}aria-label="{escape(title, quote=True)}">{"".join(parts)}</svg>'
 
 
 def walked(command: Command, most: int) -> Iterator[tuple[int, int]]:
@@ -68,11 +67,9 @@ def access_picture(commands: Sequence[Command]) -> str:
     if len(commands) > 1:
         shown += f" of {len(commands):,} commands, one after the other"
     label = f"Order of accesses: {shown}, addresses upwards"
-    box = f"0 0 {2 * WIDE + 24} {HIGH + 34}"
-    return (
-        f'<figure><svg class="access" viewBox="{box}" role="img" aria-label="{escape(label)}">{"".join(panels)}</svg>'
-        f"<figcaption>{escape(shown)}; packets from left to right, addresses upwards</figcaption></figure>"
-    )
+    drawn = framed("access", label, (2 * WIDE + 24, HIGH + 34), panels)
+    said = f"{escape(shown)}; packets from left to right, addresses upwards"
+    return f"<figure>{drawn}<figcaption>{said}</figcaption></figure>"
 
 
 def _panel(side: str, tier: str, addresses: Sequence[int], at: int) -> str:
@@ -123,10 +120,7 @@ def counterexample_picture(witness: Mapping[str, Any]) -> str:
             f'<text x="332" y="{y + 22}"><tspan class="word">{word}</tspan> {escape(_clipped(text, 48))}</text>'
         )
     label = f"Counterexample: {element}; the layout asks {asked}; the plan {made}"
-    return (
-        f'<svg class="counterexample" viewBox="0 0 724 {high}" role="img" aria-label="{escape(label, quote=True)}">'
-        f"{''.join(parts)}</svg>"
-    )
+    return framed("counterexample", label, (724, high), parts)
 
 
 def _pairs(value: object) -> str:

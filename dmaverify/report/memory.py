@@ -18,7 +18,7 @@ from dmaverify.language.meaning import Index, Pad, cell
 from dmaverify.program.command import Command, Port
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.report.drawing import XMLNS, packets_of, row_name, walked
+from dmaverify.report.drawing import framed, packets_of, row_name, walked
 from dmaverify.values import dataclass
 
 COLUMNS, ROWS, STEPS = 8, 12, 400
@@ -173,8 +173,8 @@ def _box(tensor: Tensor, width: int, far: int, base: int, row: int, column: int,
 # ---------------------------------------------------------------- SVG
 
 
-def memory_svg(picture: Picture, *, style: bool = False) -> str:
-    """Source above destination in one SVG, as a file of its own with `style`."""
+def memory_svg(picture: Picture) -> str:
+    """Source above destination in one SVG."""
     grids = grids_of(picture)
     axes = _axes(grids[:2])
     parts, y = [], 0
@@ -183,9 +183,7 @@ def memory_svg(picture: Picture, *, style: bool = False) -> str:
         parts.append(f'<g transform="translate(0 {y})">{inside}</g>')
         y += high + 14
     label = f"memory of the source and of the destination, coloured by {axes[0] if axes else 'nothing'}"
-    head = f'<svg{XMLNS if style else ""} class="memory" viewBox="0 0 {WIDE} {y}" role="img"'
-    looks = f"<style>{MEMORY_STYLE}</style>" if style else ""
-    return f'{head} aria-label="{escape(label, quote=True)}">{looks}{"".join(parts)}</svg>'
+    return framed("memory", label, (WIDE, y), parts)
 
 
 def memory_figure(picture: Picture, name: str = "") -> str:
@@ -196,9 +194,7 @@ def memory_figure(picture: Picture, name: str = "") -> str:
     for side, grid in enumerate(grids[:2]):
         inside, high = _side(picture, side, grid, axes, grids[2])
         label = f"{('source', 'destination')[side]} in {picture.tensors[side].tier}"
-        panes.append(
-            f'<svg class="memory" viewBox="0 0 {WIDE} {high}" role="img" aria-label="{escape(label)}">{inside}</svg>'
-        )
+        panes.append(framed("memory", label, (WIDE, high), [inside]))
     held = [[_boxes_at(grids[0], read, picture), _boxes_at(grids[1], write, picture)] for read, write in grids[2]]
     told = [f"reads {_told(picture, 0, read)}, writes {_told(picture, 1, write)}" for read, write in grids[2]]
     total = sum(packets_of(command) for command in picture.commands)
