@@ -1,7 +1,7 @@
 """Small drawings in SVG: the order of accesses, a counterexample, a bar of shares.
 
-Knows: commands as loops, witnesses as data, the elements of SVG.
-Does not know: pages, files, matplotlib.
+Knows: commands as loops, witnesses as data, the elements of SVG, the styles and scripts that stand beside it.
+Does not know: pages, matplotlib.
 Law: the same value gives the same text; all text is escaped; colours come from the page's classes; what is not shown
 is counted in words. A drawing never says more than its value: only the first packets are walked.
 """
@@ -9,8 +9,10 @@ is counted in words. A drawing never says more than its value: only the first pa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from html import escape
 from math import prod
+from pathlib import Path
 from typing import Any
 
 from dmaverify.program.command import Command, counters_at
@@ -18,6 +20,14 @@ from dmaverify.program.command import Command, counters_at
 XMLNS = ' xmlns="http://www.w3.org/2000/svg"'  # of an SVG that is a file; within a page it is not needed
 FIRST = 160  # packets that are drawn
 WIDE, HIGH, LEFT = 340, 110, 4
+IN_LINE = ("drawn.css", "memory.css")
+
+
+@cache
+def asset(name: str) -> str:
+    """A stylesheet or a script that stands beside this module; a stylesheet of drawings in one line."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return text.replace("\n", "") if name in IN_LINE else text
 
 
 def row_name(name: str, left: int, y: float) -> str:

@@ -315,64 +315,6 @@ def _mark(grid: MemoryGrid, address: int, kind: str, across: float, top: int) ->
     return ""
 
 
-_PALETTE = (
-    "#9ecae1", "#fdd0a2", "#a1d99b", "#dadaeb", "#fcbba1", "#c7e9c0", "#c6dbef", "#fee391", "#d4b9da", "#b2e2e2",
-    "#fdae6b", "#bdbdbd",
-)  # fmt: skip
-
-MEMORY_STYLE = (
-    "".join(f".memory .h{number} rect{{fill:{colour}}}" for number, colour in enumerate(_PALETTE))
-    + ".memory text{font:11px system-ui,sans-serif;fill:currentColor}.memory .title{font-weight:600}"
-    ".memory .box text{fill:#1a202c;text-anchor:middle}.memory .place{text-anchor:middle;font-size:9px;opacity:.75}"
-    ".memory .row{text-anchor:end;font-size:10px;opacity:.75}.memory .note{font-size:10.5px;opacity:.8}"
-    ".memory .padding rect{fill:#edf2f7;stroke:#a0aec0;stroke-dasharray:2 2}"
-    ".memory .outside rect{fill:#fff;stroke:#e2e8f0}"
-    ".memory .path{fill:none;stroke:#2d3748;stroke-width:1;opacity:.45}.memory .first{fill:#2d3748}"
-    ".memory .mark{fill:none;stroke-width:2.5}.memory .mark.wrong{stroke:#c53030}.memory .mark.asked{stroke:#2b6cb0}"
-    ".memory .byte.wrong{fill:#c53030}.memory .byte.asked{fill:#2b6cb0}"
-    ".memory .now rect{stroke:#1a202c;stroke-width:2.5}"
-    ".memories{margin:1rem 0}.memories:focus{outline:2px solid #3182ce;outline-offset:4px}"
-    ".memories .panes{display:flex;flex-wrap:wrap;gap:1rem}.memories svg{flex:1 1 20rem;min-width:0;max-width:44rem}"
-    ".memories .tools{display:flex;flex-wrap:wrap;gap:.4rem;align-items:center;margin:.3rem 0}"
-    ".memories output{font-variant-numeric:tabular-nums;min-width:12rem}"
-    ".memories button{min-width:2.2rem;padding:.2rem .5rem}"
-)
-
-MEMORY_SCRIPT = """
-document.querySelectorAll('figure.memories').forEach(function (figure) {
-  var steps = JSON.parse(figure.dataset.steps), told = JSON.parse(figure.dataset.told), now = -1;
-  var panes = figure.querySelectorAll('svg.memory'), out = figure.querySelector('output');
-  function boxes(pane) { return pane.querySelectorAll('g.box'); }
-  function show() {
-    panes.forEach(function (pane, side) {
-      var lit = now < 0 ? [] : steps[now][side];
-      boxes(pane).forEach(function (box, number) { box.classList.toggle('now', lit.indexOf(number) >= 0); });
-    });
-    if (out) out.textContent = now < 0 ? 'all packets; arrow keys step' :
-      'packet ' + (now + 1) + ' of ' + steps.length + ': ' + told[now];
-  }
-  function step(by) { if (steps.length) { now = Math.max(-1, Math.min(steps.length - 1, now + by)); show(); } }
-  figure.addEventListener('keydown', function (event) {
-    var by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1, Home: -1e9, End: 1e9 }[event.key];
-    if (by) { event.preventDefault(); step(by); }
-  });
-  figure.addEventListener('click', function (event) {
-    var button = event.target.closest('button');
-    if (!button) return;
-    if (button.dataset.step) step(+button.dataset.step);
-    if (button.dataset.axis) {
-      var at = Array.prototype.indexOf.call(figure.querySelectorAll('[data-axis]'), button);
-      panes.forEach(function (pane) { boxes(pane).forEach(function (box) {
-        var value = box.getAttribute('data-v' + at);
-        if (value !== null) box.setAttribute('class', 'box h' + value);
-      }); });
-      show();
-    }
-  });
-});
-"""
-
-
 def counterexample_places(witness: Mapping[str, object] | None) -> tuple[int, int] | None:
     """Read and written address of a witness that has both, local to the place of its command."""
     if witness is None:
