@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from dmaverify.errors import InputError, InputErrors, errors_of
+from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, is_copy_text, plan_files
 from dmaverify.jobs.load import load
 from dmaverify.jobs.synthesis import SynthSettings, answer_of
@@ -47,7 +47,7 @@ def move_jobs(paths: Sequence[str], settings: SynthSettings, *, timings: bool = 
             continue  # kernels of copies: a plan file claims what they move
         try:
             jobs += [(path, one, None, chosen) for one in load(path, name).move_names]
-        except (InputError, InputErrors):
+        except InputError:
             if path in named:
                 raise
             jobs.append((path, None, None, chosen))
@@ -71,11 +71,10 @@ def told_job(job: Job) -> Told:
     path, name, _, _ = job
     try:
         found = told_move(job)
-    except (InputError, InputErrors) as error:
-        first = errors_of(error)[0] if isinstance(error, InputErrors) else error
+    except InputError as error:
         where = path if name is None else f"{path}::{name}"
-        data = {"name": name, "path": path, "error": first.message, "hint": first.hint}
-        return Told(data, f"{where}   not searched: {first.message}", 2)
+        data = {"name": name, "path": path, "error": error.message, "hint": error.hint}
+        return Told(data, f"{where}   not searched: {error.message}", 2)
     return Told({**found.data, "path": path}, found.text, found.code)
 
 

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.fix_kernels import RANKS, judged_copy, mappings_of
+from dmaverify.jobs.fix_kernels import judged_copy, mappings_of, worse
 from dmaverify.machines.rngd.rust.plans import KernelPlan
 from dmaverify.machines.rngd.rust.values import PLACES
 from dmaverify.report.edits import unified
@@ -61,8 +61,7 @@ def route_diff(plan: Plan, name: str, found: Synthesis | None) -> RouteDiff:
     hops = [_read(again.transfers, hop.transfer, after) for hop in found.route.hops]
     if None in hops:
         return RouteDiff(why="with the two calls in place of one, not both hops are proved")
-    rest = {one: status for one, status in before.items() if one != name}
-    if any(one not in after or RANKS.index(after[one]) > RANKS.index(status) for one, status in rest.items()):
+    if worse({one: status for one, status in before.items() if one != name}, after):
         return RouteDiff(why="with the two calls in place of one, another transfer would be worse")
     return RouteDiff(found.route.middle.tier, found.cycles, unified(plan.path, text, made))
 
