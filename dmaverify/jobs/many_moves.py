@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.judge import Job, is_copy_text, plan_files
+from dmaverify.jobs.judge import Job, is_copy_text, plan_files, processes
 from dmaverify.jobs.load import load
 from dmaverify.jobs.synthesis import SynthSettings, answer_of
 from dmaverify.values import asdict, dataclass, field
@@ -108,19 +108,9 @@ def pooled(
             yield work(job)
             tick(number)
         return
-    from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    from dmaverify.jobs.judge import without_interrupts
-
-    size = min(workers, len(jobs))
-    pool = ProcessPoolExecutor(size, mp_context=get_context("spawn"), initializer=without_interrupts)
-    try:
+    with processes(min(workers, len(jobs)), get_context("spawn")) as pool:
         for number, answer in enumerate(pool.map(work, jobs), 1):
             yield answer
             tick(number)
-    finally:
-        processes = list((getattr(pool, "_processes", None) or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
