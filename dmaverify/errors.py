@@ -129,6 +129,12 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     return next(iter(get_close_matches(word, list(known), 1, cutoff)), None)
 
 
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """The hint that names the known word that was most likely meant; None where none is near."""
+    near = nearest(word, known)
+    return f"did you mean `{near}`?" if near else None
+
+
 def many(number: int, name: str) -> str:
     """`1 file`, `2 files`, `1,024 entries`."""
     plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"

@@ -26,21 +26,13 @@ MEMORIES = ("hbm", "dm")
 @click.option("--json", "as_json", is_flag=True)
 def address(numbers: tuple[str, ...], memory: str, place: str | None, reading: str | None, as_json: bool) -> None:
     """Where a byte lies: stack, channel, bank group, bank, row of HBM; DMN, slice, bank, row of DM. And back."""
-    from dmaverify.cli.screen import Stop, fail, say
-    from dmaverify.report.data import dumps
+    from dmaverify.cli.screen import told
 
     if bool(numbers) == (place is not None):
-        raise fail([InputError("give addresses, or a place", None, "dmaverify address 0x1200 --memory hbm")])
-    try:
-        asked = [_number(text) for text in numbers] if place is None else [address_of(memory, place, reading)]
-        found = [place_of(number, memory, reading) for number in asked]
-    except InputError as error:
-        raise fail([error]) from None
-    if as_json:
-        say(dumps(found))
-    for one in () if as_json else found:
-        say(_text(one))
-    raise Stop(0)
+        raise InputError("give addresses, or a place", None, "dmaverify address 0x1200 --memory hbm")
+    asked = [_number(text) for text in numbers] if place is None else [address_of(memory, place, reading)]
+    found = [place_of(number, memory, reading) for number in asked]
+    raise told(found if as_json else "\n".join(map(_text, found)))
 
 
 def _number(text: str) -> int:

@@ -33,7 +33,7 @@ class Commands(click.Group):
             return _with_limits(super().get_command(ctx, cmd_name))
         from importlib import import_module
 
-        return _with_limits(getattr(import_module(f"dmaverify.{LATE[cmd_name]}"), cmd_name))
+        return _with_limits(getattr(import_module(f"dmaverify.cli.{LATE[cmd_name]}"), cmd_name))
 
 
 def _with_limits(command: click.Command | None) -> click.Command | None:
@@ -58,38 +58,22 @@ def _with_limits(command: click.Command | None) -> click.Command | None:
     return command
 
 
-LATE = {
-    "address": "cli.address",
-    "bursts": "cli.bursts",
-    "cost": "cli.moves",
-    "emit": "cli.moves",
-    "equiv": "cli.moves",
-    "extract": "cli.moves",
-    "run": "cli.moves",
-    "synth": "cli.moves",
-    "cache": "cli.tools",
-    "cells": "cli.mappings",
-    "conditions": "cli.sizes",
-    "certificate": "cli.certificate",
-    "derive": "cli.mappings",
-    "diff": "cli.diff",
-    "doctor": "cli.reference",
-    "examples": "cli.start",
-    "explain": "cli.reference",
-    "init": "cli.start",
-    "new": "cli.start",
-    "rules": "cli.reference",
-    "schema": "cli.reference",
-    "targets": "cli.reference",
-    "completions": "cli.tools",
-    "lsp": "cli.lsp",
-    "man": "cli.tools",
-    "sweep": "cli.sweep",
-    "merge": "cli.sweep",
-    "utilization": "cli.bursts",
-    "viz": "cli.trace",
-    "trace": "cli.trace",
+_LATE = {
+    "address": "address",
+    "bursts": "bursts utilization",
+    "certificate": "certificate",
+    "diff": "diff",
+    "lsp": "lsp",
+    "mappings": "cells derive",
+    "moves": "cost emit equiv extract run synth",
+    "reference": "doctor explain rules schema targets",
+    "sizes": "conditions",
+    "start": "examples init new",
+    "sweep": "merge sweep",
+    "tools": "cache completions man",
+    "trace": "trace viz",
 }
+LATE = {name: home for home, names in _LATE.items() for name in names.split()}
 """Commands by name, with the module that holds each under that name."""
 
 

@@ -29,13 +29,13 @@ def bursts(
     """What the protocol sees: the bursts of each 1D transfer of a plan, a job file or an image (iDMA)."""
     from dmaverify.cli.app import lines
     from dmaverify.cli.idma import bursts_request, bursts_shown
-    from dmaverify.cli.screen import fail, told
+    from dmaverify.cli.screen import told
 
     if stdin:
         beside = {"a path": path, "--engine": engine, "--dims": dims is not None, "--limit": limit != LIMIT}
         return lines(bursts_request, beside={**beside, "--wire": wire})
     if path is None:
-        raise fail([InputError("nothing to legalize", None, "dmaverify bursts PATH[::NAME]")])
+        raise InputError("nothing to legalize", None, "dmaverify bursts PATH[::NAME]")
     raise told(bursts_shown(path, engine, dims, limit, wire, as_json))
 
 

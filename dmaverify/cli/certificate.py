@@ -24,18 +24,16 @@ def certificate() -> None:
 @click.option("--json", "as_json", is_flag=True)
 def check_(folder: str, no_cvc5: bool, as_json: bool) -> None:
     """Check a certificate from the plan's text on: questions, answers, verdict, and the independent checker."""
-    from dmaverify.cli.screen import Stop, say
+    from dmaverify.cli.screen import told
     from dmaverify.jobs.certify import check_certificate
-    from dmaverify.report.data import dumps
     from dmaverify.report.snippet import visible
 
     found = check_certificate(Path(folder), solver=not no_cvc5)
     word = {0: "CONFIRMED", 1: "REFUSED", 3: "NOT CONFIRMED"}[found.code]
     said, open_, refused = (list(map(visible, texts)) for texts in (found.said, found.open, found.refused))
     if as_json:
-        say(dumps({"folder": folder, "status": word.lower(), "refused": refused, "open": open_, "said": said}))
-        raise Stop(found.code)
+        data = {"folder": folder, "status": word.lower(), "refused": refused, "open": open_, "said": said}
+        raise told(data, found.code)
     lines = [f"{word}  {visible(folder)}", *(f"  {text}" for text in said)]
     lines += [f"  open: {text}" for text in open_] + [f"  refused: {text}" for text in refused]
-    say("\n".join(lines))
-    raise Stop(found.code)
+    raise told("\n".join(lines), found.code)

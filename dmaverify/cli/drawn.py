@@ -12,9 +12,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
+from dmaverify.report.drawing import XMLNS, asset
 from dmaverify.report.lifetimes import LIFE_STYLE, lifetimes_svg
 from dmaverify.report.load import LOAD_STYLE, bounds_svg, load_svg
-from dmaverify.report.memory import MEMORY_SCRIPT, MEMORY_STYLE, memory_figure, memory_svg
+from dmaverify.report.memory import memory_figure, memory_svg
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -24,16 +25,6 @@ if TYPE_CHECKING:
 
 ALONE = "a kernel in PTO text is drawn alone, as .svg or .html"
 RECORDED = 1 << 16  # requests of which the load is drawn
-STYLE = (
-    "body{font:15px/1.45 system-ui,sans-serif;margin:1rem auto;max-width:76rem;padding:0 1rem;color:#1a202c}"
-    "svg{max-width:100%;height:auto}"
-    "svg.load,svg.lives,svg.copies{width:100%;max-width:44rem;display:block;margin:1rem 0}"
-    "table{border-collapse:collapse;display:block;overflow-x:auto}td,th{padding:.2rem .7rem;text-align:left;"
-    "vertical-align:top;border-bottom:1px solid #e2e8f0}td.n{text-align:right;font-variant-numeric:tabular-nums}"
-    "@media(max-width:40rem){th{display:none}td{display:block;border:0;padding:0 .2rem}td.n{text-align:left}"
-    "td.n::after{content:' cycles'}tr{display:block;border-bottom:1px solid #e2e8f0;padding:.4rem 0}}"
-)
-
 Drawn = Sequence[tuple["Plan", "PlanTransfer"]]
 Alone = Sequence[tuple["Plan", "Program"]]
 
@@ -47,16 +38,20 @@ def drawn_page(items: Drawn, programs: Alone, profile: str) -> str:
         picture, load, terms = _seen(plan, item, profile)
         parts += [memory_figure(picture, item.name), load, terms]
     parts += [lifetimes_svg(*_lives(plan, program)) for plan, program in programs]
-    return _page(title, "\n".join(parts) + f"<script>{MEMORY_SCRIPT}</script>")
+    return _page(title, "\n".join(parts) + f"<script>{asset('memory.js')}</script>")
 
 
 def _page(title: str, body: str) -> str:
     head = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{STYLE}{MEMORY_STYLE}{LOAD_STYLE}{LIFE_STYLE}</style></head><body>"
+        f"<title>{title}</title><style>{asset('drawn.css')}{_looks()}</style></head><body>"
     )
     return f"{head}{body}</body></html>\n"
+
+
+def _looks() -> str:
+    return f"{asset('memory.css')}{LOAD_STYLE}{LIFE_STYLE}"
 
 
 def drawn_svg(items: Drawn, programs: Alone, profile: str) -> str:
@@ -73,7 +68,7 @@ def drawn_svg(items: Drawn, programs: Alone, profile: str) -> str:
         parts.append(text.replace("<svg ", f'<svg x="0" y="{y}" width="{box[1]}" height="{box[2]}" ', 1))
         y += int(box[2]) + 12
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {y}" width="{2 * wide}" height="{2 * y}">'
-    return f"{head}<style>{MEMORY_STYLE}{LOAD_STYLE}{LIFE_STYLE}</style>{''.join(parts)}</svg>\n"
+    return f"{head}<style>{_looks()}</style>{''.join(parts)}</svg>\n"
 
 
 def kernels_drawn(paths: Sequence[str], kind: str) -> str:
@@ -87,7 +82,6 @@ def kernels_drawn(paths: Sequence[str], kind: str) -> str:
 
 def run_drawn(done: RanKernel, kind: str) -> str:
     """Every copy of a kernel in PTO text where it first runs, as the document on DMA copies draws it."""
-    from dmaverify.report.drawing import XMLNS
     from dmaverify.report.kernel_picture import copies_svg
 
     if kind == ".png":

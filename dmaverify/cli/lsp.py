@@ -143,7 +143,7 @@ class EditorSession:
     def _of_verdict(self, opened: Opened, verdict: Verdict) -> list[lt.Diagnostic]:
         from lsprotocol import types
 
-        from dmaverify.report.order import bucket, remarks, told
+        from dmaverify.report.order import deciding, remarks
         from dmaverify.verdict import Severity
 
         levels = {
@@ -151,12 +151,9 @@ class EditorSession:
             Severity.WARNING: types.DiagnosticSeverity.Warning,
             Severity.ADVICE: types.DiagnosticSeverity.Information,
         }
-        expected = bucket(verdict) == "expected"
-        out = [self._of_finding(opened, verdict, f, levels[f.severity]) for f in told(verdict)]
-        if expected:
-            out = [one for one in out if one.severity is not types.DiagnosticSeverity.Error]
+        out = [self._of_finding(opened, verdict, f, levels[f.severity]) for f in deciding(verdict)]
         for one in remarks(verdict):
-            level = levels[{"unknown": Severity.WARNING, "condition": Severity.ADVICE}.get(one.word, Severity.ERROR)]
+            level = levels[Severity.WARNING if one.word == "unknown" else one.severity]
             where = self.range(opened, one.span) if one.span and opened.own(one.span) else None
             where = where or self.line(opened, verdict.line)
             out.append(types.Diagnostic(where, one.text, severity=level, code=one.rule, source="dmaverify"))
@@ -167,9 +164,10 @@ class EditorSession:
     ) -> lt.Diagnostic:
         from lsprotocol import types
 
+        from dmaverify.report.order import in_full
+
         own = opened.own(finding.span) and finding.span is not None
         where = self.range(opened, finding.span) if own and finding.span else self.line(opened, verdict.line)
-        parts = [finding.message, *finding.notes, *([f"help: {finding.hint}"] if finding.hint else [])]
         related = [
             types.DiagnosticRelatedInformation(self._location(opened, label.span), label.text)
             for label in finding.labels
@@ -178,7 +176,7 @@ class EditorSession:
         if finding.span is not None and not own and not finding.span.source.name.startswith("<"):
             related.insert(0, types.DiagnosticRelatedInformation(self._location(opened, finding.span), "here"))
         return types.Diagnostic(
-            where, "\n".join(parts), severity=level, code=finding.rule or "core/input", source="dmaverify",
+            where, in_full(finding), severity=level, code=finding.rule or "core/input", source="dmaverify",
             related_information=related or None,
         )  # fmt: skip
 

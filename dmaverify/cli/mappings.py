@@ -27,7 +27,7 @@ from dmaverify.errors import InputError
 def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None, as_json: bool, stdin: bool) -> None:
     """What every position of a mapping stands for."""
     from dmaverify.cli.app import lines
-    from dmaverify.cli.screen import Stop, fail, say
+    from dmaverify.cli.screen import Stop, say
     from dmaverify.jobs.requests import cell_text, cells_json, cells_request
     from dmaverify.report.data import dumps
 
@@ -35,7 +35,7 @@ def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None,
         beside = {"a mapping": expr, "--axes": axes, "--from": start, "--count": count is not None}
         return lines(lambda request: cells_request(request, raw), beside=beside)
     if expr is None:
-        raise fail([InputError("no mapping given", None, 'dmaverify cells "A / 2, B" --axes A=4,B=3')])
+        raise InputError("no mapping given", None, 'dmaverify cells "A / 2, B" --axes A=4,B=3')
     from dmaverify.language.parse import parse_axes
 
     sizes = parse_axes(axes) if axes.strip() else {}

@@ -34,11 +34,10 @@ from dmaverify.language.files import must_spare, write_text
 def run(path: str, limit: int | None, values: tuple[str, ...], as_json: bool) -> None:
     """Execute transfers, gathers, accesses, programs and kernels byte by byte; say what arrived and what breaks."""
     from dmaverify.cli.run import executed
-    from dmaverify.report.data import dumps
 
     ran = executed(path, limit, values)
-    say(dumps([data for _, data, _ in ran]) if as_json else "\n".join(text for text, _, _ in ran))
-    raise Stop(max(code for _, _, code in ran))
+    answer = [data for _, data, _ in ran] if as_json else "\n".join(text for text, _, _ in ran)
+    raise told(answer, max(code for _, _, code in ran))
 
 
 # ---------------------------------------------------------------- equiv
@@ -67,15 +66,11 @@ def equiv(
         if axes or engine or defines:
             what = "--axes is for two mappings" if axes else "--engine and --define are for drivers in C"
             raise InputError(f"{what}, not for kernels", None, "leave it out")
-        said, code = compared(a, b, tiers, as_json=as_json)
-        say(said)
-        raise Stop(code)
+        raise told(*compared(a, b, tiers, as_json=as_json))
     from dmaverify.cli.equiv import compared_texts
-    from dmaverify.report.data import dumps
 
     answer, said = compared_texts(a, b, axes, rlimit, tiers, engine, defines)
-    say(dumps(answer.as_json()) if as_json else said)
-    raise Stop(answer.exit_code)
+    raise told(answer.as_json() if as_json else said, answer.exit_code)
 
 
 @click.command()
@@ -153,15 +148,13 @@ def synth(
         }  # fmt: skip
         return lines(lambda request: synth_request(request, settings), code_of_reply, 10, beside)
     if not paths:
-        raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
+        raise InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")
     must_spare([output], paths)
     if layouts:
         for name, value in (("--certificate", certificate), ("--emit", emit), ("--timings", timings)):
             if value:
-                raise fail([InputError(f"`{name}` is of one plan, not of layouts", None, f"leave out {name}")])
-        text, code = layouts_shown(paths, settings, workers, as_json, output)
-        say(text)
-        raise Stop(code)
+                raise InputError(f"`{name}` is of one plan, not of layouts", None, f"leave out {name}")
+        raise told(*layouts_shown(paths, settings, workers, as_json, output))
     if certificate is not None:
         from dmaverify.jobs.sealed import must_be_own
 
@@ -173,7 +166,7 @@ def synth(
         say(stopped, error=True)
         raise Stop(3)
     if (output or certificate) and len(answers) != 1:
-        raise fail([InputError(f"{len(answers)} transfers, but one plan to write", None, "name one: PATH::NAME")])
+        raise InputError(f"{len(answers)} transfers, but one plan to write", None, "name one: PATH::NAME")
     say(synth_shown(answers, as_json, emit))
     if answers[0].code == 0 and output is not None:
         write_text(output, answers[0].whole.plan)
@@ -209,7 +202,7 @@ def cost(
     if stdin:
         return lines(lambda request: cost_request(request, chosen), beside={"a path": path, "--formula": formula})
     if path is None:
-        raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
+        raise InputError("nothing to price", None, "dmaverify cost PATH::NAME")
     if kernel:
         from dmaverify.jobs.kernel_prices import priced
 

@@ -59,21 +59,18 @@ def targets(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The default: the schema is JSON.")
 def schema(as_json: bool) -> None:
     """The JSON Schema of plan files."""
-    from dmaverify.cli.screen import Stop, say
+    from dmaverify.cli.screen import told
     from dmaverify.plan.schema import json_schema
 
-    say(json.dumps(json_schema(), indent=2))
-    raise Stop(0)
+    raise told(json.dumps(json_schema(), indent=2))
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True)
 def doctor(as_json: bool) -> None:
     """Versions of what dmaverify stands on, hashes of the machine data, and a proof to see that the solver works."""
-    from dmaverify.cli.screen import Stop, say
+    from dmaverify.cli.screen import told
     from dmaverify.jobs.doctor import doctor_report, doctor_text
-    from dmaverify.report.data import dumps
 
     report = doctor_report()
-    say(dumps(report) if as_json else doctor_text(report))
-    raise Stop(0 if report["works"] else 4)
+    raise told(report if as_json else doctor_text(report), 0 if report["works"] else 4)

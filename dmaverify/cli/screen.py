@@ -94,12 +94,12 @@ def progress(total: int) -> Callable[[int], None]:
     return tick
 
 
-def told(answer: Any) -> Stop:
-    """Says a text as it is, data as JSON; the end of a command that went well."""
+def told(answer: Any, code: int = 0) -> Stop:
+    """Says a text as it is, data as JSON; the end of a command."""
     from dmaverify.report.data import dumps
 
     say(answer if isinstance(answer, str) else dumps(answer))
-    return Stop(0)
+    return Stop(code)
 
 
 def check_plainly(given: Mapping[str, Any]) -> None:

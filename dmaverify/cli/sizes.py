@@ -23,27 +23,19 @@ from dmaverify.errors import InputError
 @click.option("--target", help="A machine, in place of the plan's own.")
 def conditions(path: str, as_json: bool, guards: str | None, readings: tuple[str, ...], target: str | None) -> None:
     """The sizes for which a plan with symbols holds, as few clauses as it takes, each with what asks for it."""
-    from dmaverify.cli.screen import Stop, fail, told
-    from dmaverify.errors import errors_of
+    from dmaverify.cli.screen import told
     from dmaverify.report.conditions import condition_json, conditions_text
 
-    try:
-        if guards is not None and as_json:
-            raise InputError("--guards writes text, --json data", None, "give one of them")
-        found = _found(path, readings, target)
-        if guards is not None:
-            from dmaverify.report.guards import guard
+    if guards is not None and as_json:
+        raise InputError("--guards writes text, --json data", None, "give one of them")
+    found = _found(path, readings, target)
+    if guards is not None:
+        from dmaverify.report.guards import guard
 
-            shown: Any = "\n".join(guard(one, guards) for one in found).rstrip("\n")
-        else:
-            shown = [condition_json(one) for one in found] if as_json else conditions_text(found)
-    except InputError as error:
-        raise fail(errors_of(error)) from None
-    code = 0 if all(one.status == "exact" for one in found) else 3
-    try:
-        raise told(shown)
-    except Stop:
-        raise Stop(code) from None
+        shown: Any = "\n".join(guard(one, guards) for one in found).rstrip("\n")
+    else:
+        shown = [condition_json(one) for one in found] if as_json else conditions_text(found)
+    raise told(shown, 0 if all(one.status == "exact" for one in found) else 3)
 
 
 def _found(path: str, readings: tuple[str, ...], target: str | None) -> list[Any]:

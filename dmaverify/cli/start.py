@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 
-from dmaverify.errors import InputError, nearest
-from dmaverify.language.files import write_text
+from dmaverify.errors import InputError, many, nearest
+from dmaverify.language.files import shipped, write_text
 
 START = "start"
 """The folder of the examples that holds the first plans: the stem of a file is its kind."""
@@ -21,8 +21,7 @@ START = "start"
 
 def examples_folder() -> Path:
     """Where the examples lie: in the installed package, or in the checkout. Raises InputError."""
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "_examples", package.parent / "examples"):
+    for folder in shipped("examples"):
         if folder.is_dir():
             return folder
     raise InputError("the examples are not installed", None, "install dmaverify from a wheel or a checkout")
@@ -90,19 +89,14 @@ def written(texts: dict[Path, str], force: bool) -> list[Path]:
 @click.option("--force", is_flag=True, help="Write over files that exist.")
 def new(kind: str | None, name: str | None, folder: str, force: bool) -> None:
     """A first plan that is proved, to change: relayout, tile, head-split, pad, gather, program, pto, idma, rust."""
-    from dmaverify.cli.screen import Stop, say
+    from dmaverify.cli.screen import told
 
     if kind is None:
         start = examples_folder() / START
-        for one in kinds():
-            say(f"{one:<12}{_about(next(path for path in sorted(start.glob(f'{one}.*'), reverse=True)))}")
-        say("\nwrite one: dmaverify new KIND [NAME]")
-        raise Stop(0)
+        rows = [f"{one:<12}{_about(max(start.glob(f'{one}.*')))}" for one in kinds()]
+        raise told("\n".join([*rows, "\nwrite one: dmaverify new KIND [NAME]"]))
     paths = started(kind, name, Path(folder), force)
-    for path in paths:
-        say(f"wrote {path}")
-    say(f"now: dmaverify check {paths[-1]}")
-    raise Stop(0)
+    raise told("\n".join([*(f"wrote {path}" for path in paths), f"now: dmaverify check {paths[-1]}"]))
 
 
 # ---------------------------------------------------------------- examples
@@ -132,7 +126,7 @@ def examples(name: str | None, folder: str | None, force: bool) -> None:
         paths = list(_with_companions(root, name)) if name else list(_shipped(root))
         texts = {Path(folder) / path: (root / path).read_text(encoding="utf-8") for path in paths}
         made = written(texts, force)
-        raise told(f"wrote {len(made)} {'file' if len(made) == 1 else 'files'} into {folder}")
+        raise told(f"wrote {many(len(made), 'file')} into {folder}")
     if name is not None:
         raise told((root / name).read_text(encoding="utf-8"))
     width = max(map(len, names)) + 2

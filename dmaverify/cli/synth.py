@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cli.rust import with_references
-from dmaverify.errors import InputError, errors_of
+from dmaverify.errors import InputError
 from dmaverify.jobs.synthesis import SynthSettings, answer_of, settings_of
 from dmaverify.language.files import write_text
 from dmaverify.values import fields
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 def plan_of_request(request: Mapping[str, Any]) -> Plan:
     """The plan of `{"plan": text}` or `{"path": ...}` with an optional name."""
     from dmaverify import api
-    from dmaverify.errors import InputErrors
     from dmaverify.jobs.requests import only_texts
     from dmaverify.plan.plan import select
     from dmaverify.plan.read import read_plan_text
@@ -40,12 +39,9 @@ def plan_of_request(request: Mapping[str, Any]) -> Plan:
     text, path = request.get("plan"), request.get("path")
     if (text is None) == (path is None):
         raise InputError("give either `plan` (the text of a plan file) or `path`")
-    try:
-        if text is not None:
-            return select(read_plan_text(text, target=request.get("target")), request.get("name"))
-        return api.load(str(path), request.get("name"), target=request.get("target"))
-    except InputErrors as errors:
-        raise errors_of(errors)[0] from None
+    if text is not None:
+        return select(read_plan_text(text, target=request.get("target")), request.get("name"))
+    return api.load(str(path), request.get("name"), target=request.get("target"))
 
 
 def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, many
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -22,10 +22,9 @@ SHELLS = ("bash", "zsh", "fish")
 @click.option("--json", "as_json", is_flag=True)
 def cache(clear: bool, as_json: bool) -> None:
     """Where proofs are kept, how many, and how to forget them."""
-    from dmaverify.cli.screen import Stop, say
+    from dmaverify.cli.screen import told
     from dmaverify.jobs.cache import cache_of
     from dmaverify.plan.settings import find_settings
-    from dmaverify.report.data import dumps
 
     settings = find_settings(Path())
     kept = cache_of(settings.folder / settings.cache_dir if settings.cache_dir else None) if settings.cache else None
@@ -35,11 +34,9 @@ def cache(clear: bool, as_json: bool) -> None:
     count = kept.count() if kept.file.exists() else 0
     size = kept.file.stat().st_size if kept.file.exists() else 0
     if as_json:
-        say(dumps({"file": str(kept.file), "entries": count, "bytes": size, "freed": freed}))
-    else:
-        entries = f"{count:,} {'entry' if count == 1 else 'entries'}"
-        say(f"{kept.file}: {entries}, {size:,} bytes" + (f"; {freed:,} bytes freed" if clear else ""))
-    raise Stop(0)
+        raise told({"file": str(kept.file), "entries": count, "bytes": size, "freed": freed})
+    said = f"{kept.file}: {many(count, 'entry')}, {size:,} bytes"
+    raise told(said + (f"; {freed:,} bytes freed" if clear else ""))
 
 
 @click.command()
@@ -49,11 +46,10 @@ def completions(shell: str) -> None:
     from click.shell_completion import get_completion_class
 
     from dmaverify.cli.app import cli
-    from dmaverify.cli.screen import Stop, say
+    from dmaverify.cli.screen import told
 
     found: Any = get_completion_class(shell)
-    say(found(cli, {}, "dmaverify", "_DMAVERIFY_COMPLETE").source())
-    raise Stop(0)
+    raise told(found(cli, {}, "dmaverify", "_DMAVERIFY_COMPLETE").source())
 
 
 @click.command()
@@ -62,8 +58,7 @@ def man(context: click.Context) -> None:
     """The manual page, for `man -l -` or a file in a man path."""
     from dmaverify import __version__
     from dmaverify.cli.app import cli
-    from dmaverify.cli.screen import Stop, say
+    from dmaverify.cli.screen import told
     from dmaverify.report.manual import manual
 
-    say(manual(cli, context.parent or context, __version__))
-    raise Stop(0)
+    raise told(manual(cli, context.parent or context, __version__))

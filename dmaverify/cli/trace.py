@@ -31,15 +31,14 @@ if TYPE_CHECKING:
 @click.option("--profile", default="book", show_default=True, help="Constants of the model.")
 def viz(paths: tuple[str, ...], output: str | None, html: bool, profile: str) -> None:
     """Draw the access order and the load over channels, banks, DMNs and slices; two plans side by side."""
-    from dmaverify.cli.screen import Stop, say
+    from dmaverify.cli.screen import told
     from dmaverify.cli.synth import draw_plans
 
     if (output is None) is not html:
         raise click.UsageError("one of --html and --output FILE (.svg, .png or .html) says where the picture goes")
     named = [Path(name or file).stem for file, _, name in (path.partition("::") for path in paths)]
     output = output or f"{'-'.join(named)}.html"
-    say(draw_plans(paths, output, profile))
-    raise Stop(0)
+    raise told(draw_plans(paths, output, profile))
 
 
 @click.command()
@@ -49,25 +48,21 @@ def viz(paths: tuple[str, ...], output: str | None, html: bool, profile: str) ->
 def trace(path: str, output: str, profile: str) -> None:
     """A transfer request by request, a program step by step, the pipes of a kernel: for Chrome and Perfetto."""
     from dmaverify import api
-    from dmaverify.cli.screen import Stop, say
+    from dmaverify.cli.screen import told
     from dmaverify.cli.synth import without_profile, write_traces
     from dmaverify.jobs.judge import is_copy_text
     from dmaverify.jobs.kernel_runs import ran_kernel, run_in
 
     if is_copy_text(path.partition("::")[0]):
         without_profile(profile)
-        say(_write_kernel_trace(ran_kernel(path), output))
-        raise Stop(0)
+        raise told(_write_kernel_trace(ran_kernel(path), output))
     plan = api.load(path)
     if len(plan.kernels) == 1 and not (plan.transfers or plan.programs):
         without_profile(profile)
-        say(_write_kernel_trace(run_in(plan), output))
-        raise Stop(0)
+        raise told(_write_kernel_trace(run_in(plan), output))
     if len(plan.programs) == 1 and not plan.transfers:
-        say(write_program_trace(plan, output, profile))
-        raise Stop(0)
-    say(write_traces(path, output, profile))
-    raise Stop(0)
+        raise told(write_program_trace(plan, output, profile))
+    raise told(write_traces(path, output, profile))
 
 
 def _write_kernel_trace(done: RanKernel, output: str) -> str:

@@ -62,7 +62,6 @@ class Either:
 
 
 Amount = Of | Scaled | Add | LoopSum | Either
-NOTHING = Add(())
 
 
 def added(parts: list[Amount]) -> Amount:

@@ -28,7 +28,7 @@ from typing import Any, Literal
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_of
 from dmaverify.language.asked import CHANGED, TEXT, AskedLog, Question
-from dmaverify.language.files import allowing, asked_again, read_bytes, write_text
+from dmaverify.language.files import allowing, asked_again, read_bytes, shipped, write_text
 from dmaverify.machines.rngd.rust.cfg import asked_features
 from dmaverify.verdict import Status, Verdict
 
@@ -51,9 +51,7 @@ _Table = Literal["proof", "asked"]
 def code_version() -> str:
     """A hash of the code, the machine data that ship and the versions of the libraries that judge."""
     digest = hashlib.sha256(f"{FORMAT} {sys.version}".encode())
-    package = Path(__file__).resolve().parents[1]
-    roots = [package, package / "_encodings", package.parent / "encodings"]
-    for root in roots:
+    for root in (Path(__file__).resolve().parents[1], *shipped("encodings")):
         for file in sorted([*root.rglob("*.py"), *root.rglob("*.smt2"), *root.rglob("*.toml")]):
             digest.update(f"\0{file.relative_to(root).as_posix()}\0".encode())
             digest.update(file.read_bytes())

@@ -21,7 +21,7 @@ from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.manifest import check_files, read_manifest, same
 from dmaverify.jobs.sealed import CHOSEN, PLANS, Findings, beside_paths, data_of, facts_of, hash_of, named_beside
-from dmaverify.language.files import text_of
+from dmaverify.language.files import shipped, text_of
 from dmaverify.machines.rngd.rust.cfg import FEATURES
 from dmaverify.prove.certify.certificate import cvc5_answer, file_names, question_text, said_of
 
@@ -180,10 +180,10 @@ def _foreign(job: Job) -> str:
         return ""
     for target in targets.values():
         try:
-            shipped = load_target(target.name).folder
+            ours = load_target(target.name).folder
         except InputError:
             return str(target.folder)
-        if shipped.resolve() != target.folder.resolve():
+        if ours.resolve() != target.folder.resolve():
             return str(target.folder)
     return ""
 
@@ -284,9 +284,8 @@ def _checker(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None
 
 def independent_checker() -> Any:
     """proofs/checker.py as a module; None where it is not installed."""
-    package = Path(__file__).resolve().parent.parent
-    for file in (package / "_proofs" / "checker.py", package.parent / "proofs" / "checker.py"):
-        if file.is_file():
+    for folder in shipped("proofs"):
+        if (file := folder / "checker.py").is_file():
             spec = util.spec_from_file_location("dmaverify_checker", file)
             assert spec is not None
             assert spec.loader is not None

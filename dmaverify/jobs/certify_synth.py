@@ -69,13 +69,13 @@ def kind_of(found: Synthesis) -> str:
 
 def files_of(found: Synthesis, *, told: bool) -> dict[str, str]:
     """The files that a certificate binds besides its questions, by name."""
-    from dmaverify.synth.recount import OF_COPIES, SCRIPT
+    from dmaverify.prove.certify.certificate import script_text
 
     files = {
         "request.toml": found.copies.request if found.copies is not None else "",
         "plan.toml": found.plan,
         "bound.json": json.dumps(claims_of(found, told=told), indent=1, sort_keys=True) + "\n",
-        "recount.py": SCRIPT if found.copies is None else OF_COPIES,
+        "recount.py": script_text("recount.py" if found.copies is None else "recount_copies.py"),
         "README.txt": _readme(found, told=told),
     }
     return {name: files[name] for name in KINDS[kind_of(found)]}

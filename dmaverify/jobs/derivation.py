@@ -18,7 +18,7 @@ from dmaverify.lower.adapters import derived_access
 from dmaverify.lower.pairing import Trouble
 from dmaverify.lower.programs import port_rule, space_of, streamed_program
 from dmaverify.lower.segments import cases_text, needs_segments, propose_segments
-from dmaverify.lower.table_text import render_merged, render_table, table_json
+from dmaverify.lower.table_text import aligned, render_merged, render_table, table_json
 from dmaverify.lower.tables import fetch_size, merged, table_of
 from dmaverify.lower.text import number_text, sequencer_text
 from dmaverify.plan.plan import Plan
@@ -218,7 +218,7 @@ def _placed_table(command: Command, side: str, target: Target) -> str:
     """The entries of a memory with several places, in bytes: what each steps over."""
     text = command.read_text if side == "read" else command.write_text
     assert text is not None
-    rows = [("Term", "Entry", "Steps over")]
+    head, rows = ("Term", "Entry", "Steps over"), []
     tier = target.tiers.get(text.tier or "")
     slices = tier.strides.get("slice", 0) if tier else 0
     for index, entry in enumerate(text.entries):
@@ -230,10 +230,7 @@ def _placed_table(command: Command, side: str, target: Target) -> str:
         elif not entry.stride:
             over = "nothing (broadcast)"
         rows.append((entry.label, f"{entry.count} : {stride}", over))
-    widths = [max(len(row[i]) for row in rows) for i in range(3)]
-    lines = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in rows]
-    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
-    return "\n".join(lines)
+    return "\n".join(aligned(head, rows))
 
 
 def derivation_json(plan: Plan, name: str, merge: bool) -> dict[str, Any]:

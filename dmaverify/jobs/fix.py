@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from dmaverify.errors import InputError, Source
+from dmaverify.errors import Disagreement, InputError, Source
 from dmaverify.language.files import is_inside, write_bytes
 from dmaverify.report.edits import Overlap, applied, trials_of
 from dmaverify.report.order import findings_in_order
@@ -167,12 +167,11 @@ def _cycles_of(plan: Any) -> float:
 
 def _transfer_of(verdict: Verdict, target: str | None) -> tuple[Any, Any]:
     """The transfer of a verdict that has one, and its plan, read as it was judged."""
-    from dmaverify.errors import InputErrors
     from dmaverify.plan.read import read_plan
 
     try:
         plan = read_plan(verdict.path, target=target, partly=True)
-    except (InputErrors, InputError):
+    except InputError:
         return None, None
     return next((item for item in plan.transfers if item.name == verdict.name), None), plan
 
@@ -214,7 +213,6 @@ def _judged(
     source: Source, text: str, name: str, settings: Mapping[str, Any], target: str | None
 ) -> tuple[Any, list[Verdict]]:
     """The plan of that text with the entry `name` alone, and its verdict; None and no verdict where it has none."""
-    from dmaverify.errors import Disagreement, InputErrors
     from dmaverify.jobs.judge import options_of
     from dmaverify.jobs.verdicts import verdicts_of
     from dmaverify.plan.plan import select
@@ -224,7 +222,7 @@ def _judged(
         folder = Path(source.name).parent
         plan = select(read_plan_text(text, source.name, target=target, folder=folder, partly=True), name)
         again = verdicts_of(plan, options_of(settings))
-    except (InputErrors, InputError, Disagreement):
+    except (InputError, Disagreement):
         return None, []
     return plan, again
 

@@ -44,13 +44,15 @@ def kernel_fix(verdict: Verdict, settings: Mapping[str, Any], target: str | None
     for text in dict.fromkeys(_proposed(verdict, span, bits)):
         changed = span.source.text[: span.start] + text + span.source.text[span.end :]
         after = _judged(verdict.path, changed, target, settings)
-        if after.get(verdict.name) is Status.PROVED and not _worse(before, after):
+        if after.get(verdict.name) is Status.PROVED and not worse(before, after):
             return (Edit(span, text),)
     return ()
 
 
-def _worse(before: Mapping[str, Status], after: Mapping[str, Status]) -> bool:
-    return any(name not in after or RANKS.index(after[name]) > RANKS.index(status) for name, status in before.items())
+def worse(before: Mapping[str, Status], after: Mapping[str, Status]) -> str:
+    """The first name whose verdict is worse than it was, or gone; "" where none is."""
+    found = (n for n, was in before.items() if n not in after or RANKS.index(after[n]) > RANKS.index(was))
+    return next(found, "")
 
 
 def _proposed(verdict: Verdict, span: Span, bits: int) -> Iterator[str]:

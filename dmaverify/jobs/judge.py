@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -179,34 +179,39 @@ def _beside(jobs: Sequence[Job]) -> AbstractContextManager[None]:
 
 
 def _in_processes(chunks: Sequence[Sequence[Job]], workers: int, work: Work | None) -> Iterator[list[Result]]:
-    from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
     context = _context()
-
-    def pool(size: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(size, mp_context=context, initializer=without_interrupts)
-
     at = 0
     while at < len(chunks):
-        shared = pool(workers)
-        try:
-            futures = [shared.submit(_check_chunk, chunk, work) for chunk in chunks[at:]]
-            for future in futures:
-                yield future.result()
-                at += 1
-        except BrokenProcessPool:
-            if len(chunks[at]) > 1:
-                chunks = [*chunks[:at], *([job] for job in chunks[at]), *chunks[at + 1 :]]
-                workers = 1  # which one it was shows when they are judged one by one
-            else:
-                yield [_ended(chunks[at][0])]
-                at += 1
-        finally:
-            processes = list((getattr(shared, "_processes", None) or {}).values())
-            shared.shutdown(wait=False, cancel_futures=True)
-            for process in processes:
-                process.terminate()
+        with processes(workers, context) as shared:
+            try:
+                futures = [shared.submit(_check_chunk, chunk, work) for chunk in chunks[at:]]
+                for future in futures:
+                    yield future.result()
+                    at += 1
+            except BrokenProcessPool:
+                if len(chunks[at]) > 1:
+                    chunks = [*chunks[:at], *([job] for job in chunks[at]), *chunks[at + 1 :]]
+                    workers = 1  # which one it was shows when they are judged one by one
+                else:
+                    yield [_ended(chunks[at][0])]
+                    at += 1
+
+
+@contextmanager
+def processes(number: int, context: Any) -> Iterator[Any]:
+    """Processes to give work to, ended with whatever they are at when this ends."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    pool = ProcessPoolExecutor(number, mp_context=context, initializer=_without_interrupts)
+    try:
+        yield pool
+    finally:
+        started = list((getattr(pool, "_processes", None) or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in started:
+            process.terminate()
 
 
 def _context() -> Any:
@@ -232,7 +237,7 @@ def _check_chunk(jobs: Sequence[Job], work: Work | None = None) -> list[Result]:
     return [(work or check_job)(job) for job in jobs]
 
 
-def without_interrupts() -> None:
+def _without_interrupts() -> None:
     """Ctrl-C is for the process that started this one, which ends it."""
     import signal
 

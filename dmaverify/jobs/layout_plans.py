@@ -83,14 +83,10 @@ class PlanGround:
         return text
 
     def judged(self, text: str) -> tuple[Mapping[str, Transfer], Mapping[str, Status]]:
-        from dmaverify.errors import InputErrors, errors_of
         from dmaverify.jobs.verdicts import verdicts_of
         from dmaverify.plan.read import read_plan_text
 
-        try:
-            plan = read_plan_text(text, self.path, target=self.target, folder=Path(self.path).parent)
-        except InputErrors as errors:
-            raise errors_of(errors)[0] from None
+        plan = read_plan_text(text, self.path, target=self.target, folder=Path(self.path).parent)
         return {one.name: one.transfer for one in plan.transfers}, {v.name: v.status for v in verdicts_of(plan)}
 
     def elsewhere(self, number: int) -> Sequence[str]:

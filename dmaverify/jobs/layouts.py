@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.fix_kernels import RANKS, mappings_of
+from dmaverify.jobs.fix_kernels import mappings_of, worse
 from dmaverify.jobs.layout_kernels import KernelGround
 from dmaverify.jobs.layout_plans import Ground, PlanGround
 from dmaverify.jobs.load import load
@@ -298,10 +298,8 @@ class _Trial:
                 return f"the changed text says another {name}"
             if statuses.get(name) is not Status.PROVED:
                 return f"{name} is not proved with it"
-        for name, status in self.statuses.items():
-            if name not in statuses or RANKS.index(statuses[name]) > RANKS.index(status):
-                return f"{name} would be worse"
-        return ""
+        name = worse(self.statuses, statuses)
+        return f"{name} would be worse" if name else ""
 
 
 def band(found: Synthesis) -> dict[str, Any] | None:
@@ -311,14 +309,11 @@ def band(found: Synthesis) -> dict[str, Any] | None:
 
 def layout_job(job: tuple[str, SynthSettings]) -> dict[str, Any]:
     """The answer for one file as data, for a process pool; what cannot be read or priced is told in it."""
-    from dmaverify.errors import InputErrors, errors_of
-
     path, settings = job
     try:
         return layouts_of(path, settings).as_data()
-    except (InputError, InputErrors) as error:
-        first = errors_of(error)[0] if isinstance(error, InputErrors) else error
-        return {"path": path, "error": first.message, "hint": first.hint}
+    except InputError as error:
+        return {"path": path, "error": error.message, "hint": error.hint}
 
 
 def layout_answers(paths: Sequence[str], settings: SynthSettings, workers: int) -> list[dict[str, Any]]:

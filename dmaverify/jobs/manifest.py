@@ -17,7 +17,7 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.jobs.sealed import PLANS, SCHEMA, Findings, beside_paths, copied_name, hash_of, seal_of
 from dmaverify.language.files import text_of
-from dmaverify.prove.certify.certificate import LOGIC, MANIFEST, SCRIPT, SCRIPT_TEXT
+from dmaverify.prove.certify.certificate import LOGIC, MANIFEST, SCRIPT, script_text
 
 HEAD = {"schema": int, "dmaverify": str, "solver": str, "logic": str, "questions": list, "options": dict,
         "plans": list, "data": dict, "internal": list, "seal": str}  # fmt: skip
@@ -156,7 +156,7 @@ def check_files(folder: Path, manifest: Mapping[str, Any], found: Findings) -> N
         elif hash_of((folder / name).read_bytes()) != digest:
             found.refused.append(f"{name} was changed: its hash is another")
     found.refused += [f"{name} is in the folder and not in the certificate" for name in _besides(folder, known)]
-    if not (folder / SCRIPT).is_file() or text_of(folder / SCRIPT) != SCRIPT_TEXT:
+    if not (folder / SCRIPT).is_file() or text_of(folder / SCRIPT) != script_text(SCRIPT):
         found.refused.append(f"{SCRIPT} was changed")
 
 

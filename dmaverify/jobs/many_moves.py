@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from dmaverify.errors import InputError, InputErrors, errors_of
-from dmaverify.jobs.judge import Job, is_copy_text, plan_files
+from dmaverify.errors import InputError
+from dmaverify.jobs.judge import Job, is_copy_text, plan_files, processes
 from dmaverify.jobs.load import load
 from dmaverify.jobs.synthesis import SynthSettings, answer_of
 from dmaverify.values import asdict, dataclass, field
@@ -47,7 +47,7 @@ def move_jobs(paths: Sequence[str], settings: SynthSettings, *, timings: bool = 
             continue  # kernels of copies: a plan file claims what they move
         try:
             jobs += [(path, one, None, chosen) for one in load(path, name).move_names]
-        except (InputError, InputErrors):
+        except InputError:
             if path in named:
                 raise
             jobs.append((path, None, None, chosen))
@@ -71,11 +71,10 @@ def told_job(job: Job) -> Told:
     path, name, _, _ = job
     try:
         found = told_move(job)
-    except (InputError, InputErrors) as error:
-        first = errors_of(error)[0] if isinstance(error, InputErrors) else error
+    except InputError as error:
         where = path if name is None else f"{path}::{name}"
-        data = {"name": name, "path": path, "error": first.message, "hint": first.hint}
-        return Told(data, f"{where}   not searched: {first.message}", 2)
+        data = {"name": name, "path": path, "error": error.message, "hint": error.hint}
+        return Told(data, f"{where}   not searched: {error.message}", 2)
     return Told({**found.data, "path": path}, found.text, found.code)
 
 
@@ -109,19 +108,9 @@ def pooled(
             yield work(job)
             tick(number)
         return
-    from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    from dmaverify.jobs.judge import without_interrupts
-
-    size = min(workers, len(jobs))
-    pool = ProcessPoolExecutor(size, mp_context=get_context("spawn"), initializer=without_interrupts)
-    try:
+    with processes(min(workers, len(jobs)), get_context("spawn")) as pool:
         for number, answer in enumerate(pool.map(work, jobs), 1):
             yield answer
             tick(number)
-    finally:
-        processes = list((getattr(pool, "_processes", None) or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()

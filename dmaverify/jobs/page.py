@@ -65,7 +65,6 @@ def _drawn(verdict: Verdict, plan: Any, commands: tuple[Any, ...]) -> tuple[Any,
 def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
     """The commands of a transfer, and their cost as data, as far as there are any."""
     from dmaverify.cost.prices import price_of
-    from dmaverify.errors import InputErrors
     from dmaverify.jobs import load as plans_by_name
 
     try:
@@ -84,7 +83,7 @@ def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], 
             return commands, price_of(transfer, target, commands).as_data()
         except InputError:
             return commands, None
-    except (InputError, InputErrors, ArithmeticError, KeyError, ValueError):
+    except (InputError, ArithmeticError, KeyError, ValueError):
         return (), None
 
 

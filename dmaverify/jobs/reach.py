@@ -19,7 +19,7 @@ from typing import Any
 from dmaverify.jobs.cache import code_version
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.walk import is_cargo_output
-from dmaverify.language.files import is_inside, read_bytes
+from dmaverify.language.files import is_inside, read_bytes, shipped
 from dmaverify.machines.rngd.rust.cfg import asked_features
 
 MOST_BYTES = 10_000_000  # of one file, as of a plan
@@ -108,9 +108,7 @@ def _crate(path: Path, known: dict[Path, bytes]) -> list[bytes]:
 
 def _ships(name: str) -> bool:
     """Whether a machine of that name ships: then its data are part of `code_version`."""
-    package = Path(__file__).resolve().parents[1]
-    roots = (package / "_encodings", package.parent / "encodings")
-    return name.isidentifier() and any((root / name / "target.toml").is_file() for root in roots)
+    return name.isidentifier() and any((root / name / "target.toml").is_file() for root in shipped("encodings"))
 
 
 def _tree(home: Path) -> bytes:

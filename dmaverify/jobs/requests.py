@@ -13,7 +13,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from dmaverify.errors import InputError, nearest
+from dmaverify.errors import InputError, did_you_mean
 from dmaverify.jobs.judge import is_copy_text, readings_of
 from dmaverify.jobs.scope import only
 from dmaverify.language.files import allowing, named
@@ -56,12 +56,8 @@ def texts_of(value: Any) -> list[str]:
 def only_known(request: dict[str, Any], known: set[str]) -> None:
     for key in request:
         if key not in known:
-            near = nearest(key, known)
-            raise InputError(
-                f"unknown key `{key}`",
-                None,
-                f"did you mean `{near}`?" if near else f"known: {', '.join(sorted(known))}",
-            )
+            hint = did_you_mean(key, known) or f"known: {', '.join(sorted(known))}"
+            raise InputError(f"unknown key `{key}`", None, hint)
 
 
 def check_request(

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.fix_kernels import RANKS, judged_copy, mappings_of
+from dmaverify.jobs.fix_kernels import judged_copy, mappings_of, worse
 from dmaverify.machines.rngd.rust.plans import KernelPlan
 from dmaverify.machines.rngd.rust.values import PLACES
 from dmaverify.report.edits import unified
@@ -43,7 +43,7 @@ def is_writable(hop: Transfer) -> bool:
     return {source.tier, dest.tier} <= {"hbm", "dm"} and (kept or source.tier != dest.tier or dest.tier == "hbm")
 
 
-def route_diff(plan: Plan, name: str, found: Synthesis | None, target: str | None = None) -> RouteDiff:
+def route_diff(plan: Plan, name: str, found: Synthesis | None) -> RouteDiff:
     """The diff of a route through a memory that the language has."""
     if found is None or found.route is None:
         return RouteDiff(why="no route is clearly cheaper through hbm or dm, which Rust has tensors of")
@@ -53,16 +53,15 @@ def route_diff(plan: Plan, name: str, found: Synthesis | None, target: str | Non
     if made is None or site is None or site.span.source.name != plan.source.name:
         return RouteDiff(why="its call is neither `TENSOR.to_hbm(CONTEXT)` nor `TENSOR.view().to_hbm_view(...)`")
     try:
-        before = {v.name: v.status for v in judged_copy(plan.path, text, target, {})[1]}
-        again, verdicts = judged_copy(plan.path, made, target, {})
+        before = {v.name: v.status for v in judged_copy(plan.path, text, None, {})[1]}
+        again, verdicts = judged_copy(plan.path, made, None, {})
     except InputError as error:
         return RouteDiff(why=f"the changed text cannot be read: {error.message}")
     after = {v.name: v.status for v in verdicts}
     hops = [_read(again.transfers, hop.transfer, after) for hop in found.route.hops]
     if None in hops:
         return RouteDiff(why="with the two calls in place of one, not both hops are proved")
-    rest = {one: status for one, status in before.items() if one != name}
-    if any(one not in after or RANKS.index(after[one]) > RANKS.index(status) for one, status in rest.items()):
+    if worse({one: status for one, status in before.items() if one != name}, after):
         return RouteDiff(why="with the two calls in place of one, another transfer would be worse")
     return RouteDiff(found.route.middle.tier, found.cycles, unified(plan.path, text, made))
 

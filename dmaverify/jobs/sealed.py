@@ -44,7 +44,7 @@ CHOSEN: Mapping[str, Any] = {
     "features": "",
 }  # fmt: skip
 """What its writer may choose and what decides verdicts, each with the value that needs no word."""
-CORE_FILES = ("mapping.smt2", "sequencer.smt2", "obligations.toml")
+CORE_FILES = ("mapping.smt2", "sequencer.smt2", "obligations.toml", "scopes.toml")
 
 
 @dataclass
@@ -111,7 +111,6 @@ def _commands(job: Job, proved: Collection[str]) -> tuple[dict[str, Any], dict[s
     """The commands of every transfer that has any (bases, loops, bursts, in units), and, of what is proved, the digits
     that its normal form cuts addresses into, with the pieces of its loops.
     """
-    from dmaverify.errors import InputErrors
     from dmaverify.jobs.load import load, program_of
 
     out: dict[str, Any] = {}
@@ -120,7 +119,7 @@ def _commands(job: Job, proved: Collection[str]) -> tuple[dict[str, Any], dict[s
         return out, digits
     try:
         plan = load(job[0], job[1], target=job[2])
-    except (InputErrors, InputError):
+    except InputError:
         return out, digits
     for item in plan.transfers:
         try:

@@ -306,7 +306,6 @@ def _route(
 
 def holds_as_printed(found: Synthesis, readings: Mapping[str, str]) -> bool:
     """Whether the printed text, read again, is proved, under the readings given."""
-    from dmaverify.errors import InputErrors
     from dmaverify.jobs.verdicts import verdicts_of
     from dmaverify.plan.read import read_plan_text
     from dmaverify.prove.move.check import Options
@@ -315,7 +314,7 @@ def holds_as_printed(found: Synthesis, readings: Mapping[str, str]) -> bool:
     try:
         plan = read_plan_text(found.plan, target=str(found.target.folder))
         verdicts = verdicts_of(plan, Options(readings=readings, cross_check=0))
-    except (InputErrors, InputError):
+    except InputError:
         return False
     return bool(verdicts) and all(v.status is Status.PROVED for v in verdicts)
 

@@ -279,6 +279,12 @@ def _mask() -> int:
     return mask
 
 
+def shipped(name: str) -> tuple[Path, Path]:
+    """Where data of that name may lie: in an installed package, in the checkout."""
+    package = Path(__file__).resolve().parents[1]
+    return package / f"_{name}", package.parent / name
+
+
 def project_root(folder: Path) -> Path:
     """The outermost folder of the project around `folder`: that of its repository, else the nearest with settings."""
     parents = (folder, *folder.parents)

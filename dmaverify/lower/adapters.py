@@ -312,7 +312,7 @@ def access_facts(
     *,
     sliced: bool = True,
 ) -> dict[str, int]:
-    """The ports of scope "access" (targets/facts.py): entries merged within time and within packet, never across."""
+    """The ports of scope "access": entries merged within time and within packet, never across."""
     packet = packet_units(command, access, dtype_bits)
     time, inner = descriptors(_entries(command, access), packet)
     return {

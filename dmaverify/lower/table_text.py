@@ -12,7 +12,8 @@ from typing import Any
 from dmaverify.lower.tables import DerivationTable, Merged, MergedRow, Row
 
 
-def _aligned(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+def aligned(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table whose columns are as wide as their widest cell."""
     widths = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
 
     def line(cells: Sequence[str]) -> str:
@@ -21,11 +22,10 @@ def _aligned(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     return [line(head), "|" + "|".join("-" * (width + 2) for width in widths) + "|", *(line(cells) for cells in body)]
 
 
-def render_table(table: DerivationTable, *, after: bool = True) -> str:
-    """Rows as an aligned table; without `after` the sources speak of the buffer as declared, as in Merging Entries."""
-    head = ["Term", "Entry", "Stride Source", *(["Buf After"] if after else [])]
-    body = [[r.term, r.entry, *([r.source, r.after] if after else [r.source_declared])] for r in table.rows]
-    lines = _aligned(head, body)
+def render_table(table: DerivationTable) -> str:
+    """Rows as an aligned table."""
+    body = [[r.term, r.entry, r.source, r.after] for r in table.rows]
+    lines = aligned(["Term", "Entry", "Stride Source", "Buf After"], body)
     if table.problem is not None:
         lines.append(f"no entry: {table.problem.message}")
     return "\n".join([*lines, *(f"note: {note}" for note in table.notes)])
@@ -33,7 +33,7 @@ def render_table(table: DerivationTable, *, after: bool = True) -> str:
 
 def render_merged(table: Merged) -> str:
     """The second table of Merging Entries."""
-    return "\n".join(_aligned(("Term", "Entry", "Merged Entries"), [[r.term, r.entry, _parts(r)] for r in table.rows]))
+    return "\n".join(aligned(("Term", "Entry", "Merged Entries"), [[r.term, r.entry, _parts(r)] for r in table.rows]))
 
 
 def _parts(row: MergedRow) -> str:

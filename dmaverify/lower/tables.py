@@ -368,24 +368,9 @@ def access_bytes_of(bits: int) -> int:
     return next((size for size in ACCESS_BYTES if bits > 0 and bits % (8 * size) == 0), 0)
 
 
-def fetch_size(
-    entries: Sequence[tuple[int, int]], packet_size: int, element_bits: int = 8, *, reading: str = "access"
-) -> int:
-    """Bytes of the largest fetch; 0 where none fits whole bytes.
-
-    Reading "sequencer" ("Sequencer", Configuration Failures): the innermost entry alone holds the fetch, one element
-    where it is not contiguous. Reading "access" (docs/machines/rngd.md 4.3): `gcd(packet, contiguous run)`, over
-    several entries.
-    """
-    if reading == "sequencer":
-        moving = [entry for entry in entries if entry[0] != 1]
-        count, stride = moving[-1] if moving else (1, 1)
-        run = count if stride in (0, 1) else 1
-    elif reading == "access":
-        run = contiguous_run(entries)
-    else:
-        raise ValueError(f"no reading {reading!r} of fetch_size: sequencer or access")
-    return access_bytes_of(gcd(packet_size, run) * element_bits)
+def fetch_size(entries: Sequence[tuple[int, int]], packet_size: int, element_bits: int = 8) -> int:
+    """Bytes of the largest fetch, by `gcd(packet, contiguous run)` (docs/machines/rngd.md 4.3); 0 where none fits."""
+    return access_bytes_of(gcd(packet_size, contiguous_run(entries)) * element_bits)
 
 
 # ---------------------------------------------------------------- shown

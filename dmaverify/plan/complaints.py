@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import inspect as kinds
 
-from dmaverify.errors import nearest
+from dmaverify.errors import did_you_mean, nearest
 from dmaverify.plan.schema import Complaint, Path, PlanFileTable, PlanTable, TensorTable, TransferTable
 
 
@@ -89,12 +89,8 @@ def _in_leaf(value: Any, kind: kinds.Type, path: Path) -> Iterator[Complaint]:
     if isinstance(kind, kinds.LiteralType):
         if isinstance(value, bool | float) or value not in kind.values:
             options = [str(option) for option in kind.values]
-            close = nearest(value, options) if isinstance(value, str) and value not in options else None
-            hint = (
-                f"did you mean `{close}`?"
-                if close
-                else _EXAMPLES.get(name, f"write {' or '.join(map(_shown, options))}")
-            )
+            close = did_you_mean(value, options) if isinstance(value, str) and value not in options else None
+            hint = close or _EXAMPLES.get(name, f"write {' or '.join(map(_shown, options))}")
             yield Complaint(path, f"`{name}` must be {' or '.join(options)}, not {given}", hint)
     elif _wrong_type(value, kind):
         what, how = _WHAT[type(kind)]
@@ -155,10 +151,7 @@ def _instead(path: Path, table: type) -> str:
     for other, where in _HOMES:
         if name in keys_of(other) and other is not table:
             return f"`{name}` belongs {where}; known here: {', '.join(keys)}"
-    close = nearest(name.lower(), keys)
-    if close:
-        return f"did you mean `{close}`?"
-    return f"known here: {', '.join(keys)}"
+    return did_you_mean(name.lower(), keys) or f"known here: {', '.join(keys)}"
 
 
 def _shown(value: object) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from dmaverify.errors import nearest
+from dmaverify.errors import did_you_mean, nearest
 from dmaverify.language.notation import Token
 from dmaverify.plan.arithmetic import Cursor, Number
 from dmaverify.plan.media import BRACKETS, Medium
@@ -227,8 +227,7 @@ def _given(cursor: Cursor) -> dict[str, tuple[int, int]]:
 def _unknown(cursor: Cursor, name: Token | None) -> NoReturn:
     if name is None:
         cursor.fail_here("a setting is missing after `,`", f"known: {', '.join(_SETTINGS)}")
-    close = nearest(name.text, _SETTINGS)
-    hint = f"did you mean `{close}`?" if close else f"known: {', '.join(_SETTINGS)}"
+    hint = did_you_mean(name.text, _SETTINGS) or f"known: {', '.join(_SETTINGS)}"
     if name.text.lower() == "dmnindex":
         hint = "write the engine beside the text: engine = { chip = 0, cluster = 0, dmn = 0 }"
     cursor.fail_here(f"`{name.shown}` is no setting of a configuration", hint)

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.errors import InputError, nearest
+from dmaverify.errors import InputError, did_you_mean
 from dmaverify.language.files import OUTSIDE, is_below, is_inside, read_bytes, read_text
 from dmaverify.prove.limits import MEMORY, TIMEOUT, bytes_of, seconds_of
 from dmaverify.values import dataclass, field, fields
@@ -312,8 +312,7 @@ def _written(value: Any) -> list[str]:
 
 
 def _instead(key: str) -> str:
-    close = nearest(key.replace("_", "-").lower(), KEYS)
-    return f"did you mean `{close}`?" if close else f"known: {', '.join(KEYS)}"
+    return did_you_mean(key.replace("_", "-").lower(), KEYS) or f"known: {', '.join(KEYS)}"
 
 
 # ---------------------------------------------------------------- patterns

@@ -11,10 +11,11 @@ Source: the plan file format, `schema = 1`; docs/machines/rngd.md 1.6 for the te
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TypedDict, TypeVar
 
-from dmaverify.errors import InputError, NoValue, Source, Span, nearest
+from dmaverify.errors import InputError, NoValue, Source, Span
+from dmaverify.errors import did_you_mean as did_you_mean
 from dmaverify.language.expr import Expr, Symbol, axes_of, walk
 from dmaverify.language.parse import parse
 from dmaverify.language.toml_spans import Document, Path, StringSpan
@@ -213,8 +214,3 @@ def _moved(value: T, loose: Source, content: StringSpan) -> T:
     if isinstance(span, Span) and span.source is not loose:
         return value
     return replace(value, **{f.name: _moved(getattr(value, f.name), loose, content) for f in fields(value)})
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    close = nearest(word, known)
-    return f"did you mean `{close}`?" if close else None

@@ -49,9 +49,6 @@ class Limits:
     resources: int | None = None
 
 
-NONE = Limits()
-
-
 def seconds_of(text: str) -> float:
     """`10`, `10s`, `1.5m`, `2h` as seconds. Raises ValueError."""
     body = text.strip().lower()

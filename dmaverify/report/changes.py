@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from dmaverify.report.machine import github_text
 from dmaverify.report.snippet import visible
 from dmaverify.report.text import render_verdict
 from dmaverify.verdict import Status
@@ -67,9 +68,8 @@ def changes_github(found: Sequence[Any]) -> str:
         level = "error" if one.fails else "warning" if one.after.verdict.status is Status.UNKNOWN else "notice"
         first = next(iter(one.after.verdict.errors), None)
         told = f"{_word(one)}: {first.message if first is not None else one.name}{_tail(one)}"
-        text = told.replace("%", "%25").replace("\n", "%0A").replace("\r", "%0D")
         line = max(1, one.after.verdict.line)
-        out.append(f"::{level} file={one.path},line={line},title=dmaverify {one.name}::{text}")
+        out.append(f"::{level} file={one.path},line={line},title=dmaverify {one.name}::{github_text(told)}")
     return "\n".join(out)
 
 

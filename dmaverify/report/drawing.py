@@ -1,7 +1,7 @@
 """Small drawings in SVG: the order of accesses, a counterexample, a bar of shares.
 
-Knows: commands as loops, witnesses as data, the elements of SVG.
-Does not know: pages, files, matplotlib.
+Knows: commands as loops, witnesses as data, the elements of SVG, the styles and scripts that stand beside it.
+Does not know: pages, matplotlib.
 Law: the same value gives the same text; all text is escaped; colours come from the page's classes; what is not shown
 is counted in words. A drawing never says more than its value: only the first packets are walked.
 """
@@ -9,8 +9,10 @@ is counted in words. A drawing never says more than its value: only the first pa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from html import escape
 from math import prod
+from pathlib import Path
 from typing import Any
 
 from dmaverify.program.command import Command, counters_at
@@ -18,6 +20,14 @@ from dmaverify.program.command import Command, counters_at
 XMLNS = ' xmlns="http://www.w3.org/2000/svg"'  # of an SVG that is a file; within a page it is not needed
 FIRST = 160  # packets that are drawn
 WIDE, HIGH, LEFT = 340, 110, 4
+IN_LINE = ("drawn.css", "memory.css")
+
+
+@cache
+def asset(name: str) -> str:
+    """A stylesheet or a script that stands beside this module; a stylesheet of drawings in one line."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return text.replace("\n", "") if name in IN_LINE else text
 
 
 def row_name(name: str, left: int, y: float) -> str:
@@ -26,11 +36,10 @@ def row_name(name: str, left: int, y: float) -> str:
     return f'<text class="row" x="{left - 5}" y="{y:g}"{fits}>{escape(name)}</text>'
 
 
-def framed(kind: str, title: str, size: tuple[int, float], parts: Sequence[str], looks: str = "") -> str:
-    """An SVG with a title of its own; with `looks`, its styles, one that can stand alone."""
-    head = f'<svg{XMLNS if looks else ""} class="{kind}" viewBox="0 0 {size[0]} {size[1]}" role="img" '
-    style = f"<style>{looks}</style>" if looks else ""
-    return f'{head}aria-label="{escape(title)}">{style}{"".join(parts)}</svg>'
+def framed(kind: str, title: str, size: tuple[int, float], parts: Sequence[str]) -> str:
+    """A drawing with a title of its own, for a page or for the SVG that holds several."""
+    head = f'<svg class="{kind}" viewBox="0 0 {size[0]} {size[1]}" role="img" '
+    return f'{head}aria-label="{escape(title, quote=True)}">{"".join(parts)}</svg>'
 
 
 def walked(command: Command, most: int) -> Iterator[tuple[int, int]]:
@@ -68,11 +77,9 @@ def access_picture(commands: Sequence[Command]) -> str:
     if len(commands) > 1:
         shown += f" of {len(commands):,} commands, one after the other"
     label = f"Order of accesses: {shown}, addresses upwards"
-    box = f"0 0 {2 * WIDE + 24} {HIGH + 34}"
-    return (
-        f'<figure><svg class="access" viewBox="{box}" role="img" aria-label="{escape(label)}">{"".join(panels)}</svg>'
-        f"<figcaption>{escape(shown)}; packets from left to right, addresses upwards</figcaption></figure>"
-    )
+    drawn = framed("access", label, (2 * WIDE + 24, HIGH + 34), panels)
+    said = f"{escape(shown)}; packets from left to right, addresses upwards"
+    return f"<figure>{drawn}<figcaption>{said}</figcaption></figure>"
 
 
 def _panel(side: str, tier: str, addresses: Sequence[int], at: int) -> str:
@@ -123,10 +130,7 @@ def counterexample_picture(witness: Mapping[str, Any]) -> str:
             f'<text x="332" y="{y + 22}"><tspan class="word">{word}</tspan> {escape(_clipped(text, 48))}</text>'
         )
     label = f"Counterexample: {element}; the layout asks {asked}; the plan {made}"
-    return (
-        f'<svg class="counterexample" viewBox="0 0 724 {high}" role="img" aria-label="{escape(label, quote=True)}">'
-        f"{''.join(parts)}</svg>"
-    )
+    return framed("counterexample", label, (724, high), parts)
 
 
 def _pairs(value: object) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from dmaverify.report.data import dumps
 from dmaverify.report.fingerprint import clean_path, digest, fingerprint
-from dmaverify.report.order import TextPlace, bucket, in_order, place_of, place_of_verdict, remarks, told
+from dmaverify.report.order import TextPlace, deciding, in_order, place_of, place_of_verdict, remarks
 from dmaverify.verdict import Severity, Verdict
 
 SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.ADVICE: "info"}
@@ -33,13 +33,11 @@ def gitlab(verdicts: Iterable[Verdict]) -> str:
 
 
 def _issues(verdict: Verdict) -> Iterator[dict[str, Any]]:
-    expected = bucket(verdict) == "expected"
-    for finding in told(verdict):
-        if not (expected and finding.severity is Severity.ERROR):
-            mark = digest(clean_path(verdict.path), fingerprint(finding, verdict))
-            text = "; ".join([finding.message, *([f"help: {finding.hint}"] if finding.hint else [])])
-            rule, severity = finding.rule or "input", SEVERITIES[finding.severity]
-            yield _issue(rule, severity, text, mark, place_of(finding, verdict), verdict)
+    for finding in deciding(verdict):
+        mark = digest(clean_path(verdict.path), fingerprint(finding, verdict))
+        text = "; ".join([finding.message, *([f"help: {finding.hint}"] if finding.hint else [])])
+        rule, severity = finding.rule or "input", SEVERITIES[finding.severity]
+        yield _issue(rule, severity, text, mark, place_of(finding, verdict), verdict)
     for one in remarks(verdict):
         mark = digest(clean_path(verdict.path), one.rule, verdict.name, one.word)
         level = "info" if one.word == "condition" else "major"

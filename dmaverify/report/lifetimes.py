@@ -31,7 +31,7 @@ class Life:
     last: int
 
 
-def lifetimes_svg(lives: Sequence[Life], steps: Sequence[str], capacity: int, *, style: bool = False) -> str:
+def lifetimes_svg(lives: Sequence[Life], steps: Sequence[str], capacity: int) -> str:
     """A bar for each tensor over the steps, and the sum at each step; empty without tensors."""
     if not lives or not steps:
         return ""
@@ -53,4 +53,4 @@ def lifetimes_svg(lives: Sequence[Life], steps: Sequence[str], capacity: int, *,
         total = sum(life.size for life in lives if life.first <= number <= life.last)
         kind = "step full" if capacity and total > capacity else "step"
         parts.append(f'<text class="{kind}" x="{LEFT + across * (number + 0.5):.1f}" y="{y}">{total:,}</text>')
-    return framed("lives", title, (WIDE, y + 8), parts, LIFE_STYLE if style else "")
+    return framed("lives", title, (WIDE, y + 8), parts)

@@ -21,7 +21,7 @@ LOAD_STYLE = (
 )
 
 
-def load_svg(trace: Sequence[Mapping[str, Any]], cycles: float, *, style: bool = False) -> str:
+def load_svg(trace: Sequence[Mapping[str, Any]], cycles: float) -> str:
     """A strip for each resource in use, busiest first; empty without requests."""
     if not trace or cycles <= 0:
         return ""
@@ -44,10 +44,10 @@ def load_svg(trace: Sequence[Mapping[str, Any]], cycles: float, *, style: bool =
                 parts.append(f'<rect class="busy" {place} opacity="{min(1.0, busy):.2f}"/>')
     parts.append(f'<text x="{LEFT}" y="{high - 3}">0</text>')
     parts.append(f'<text class="row" x="{WIDE}" y="{high - 3}">{cycles:,.0f} cycles</text>')
-    return framed("load", title, (WIDE, high), parts, LOAD_STYLE if style else "")
+    return framed("load", title, (WIDE, high), parts)
 
 
-def bounds_svg(terms: Sequence[tuple[str, float]], *, style: bool = False) -> str:
+def bounds_svg(terms: Sequence[tuple[str, float]]) -> str:
     """A bar for each bound of a price, in cycles: the longest decides; empty without bounds."""
     shown = list(terms[:MOST])
     most = max((cycles for _, cycles in shown), default=0.0)
@@ -62,7 +62,7 @@ def bounds_svg(terms: Sequence[tuple[str, float]], *, style: bool = False) -> st
         parts.append(row_name(name, LEFT, y + 9))
         parts.append(f'<rect class="busy" x="{LEFT}" y="{y}" width="{wide:.1f}" height="{HIGH - 1}"/>')
         parts.append(f'<text x="{LEFT + wide + 4:.1f}" y="{y + 9}">{cycles:,.0f}</text>')
-    return framed("load", title, (WIDE, high), parts, LOAD_STYLE if style else "")
+    return framed("load", title, (WIDE, high), parts)
 
 
 def _add(spans: list[float], start: float, cycles: float, size: float) -> None:

@@ -18,6 +18,7 @@ from dmaverify.report.order import (
     TextPlace,
     bucket,
     findings_in_order,
+    in_full,
     in_order,
     place_of,
     place_of_span,
@@ -168,14 +169,13 @@ def github(verdicts: Iterable[Verdict], code: int | None = None) -> str:
         for finding in told(verdict):
             level = {"note": "notice"}.get(LEVELS[finding.severity], LEVELS[finding.severity])
             level = "notice" if expected and level == "error" else level
-            parts = [finding.message, *finding.notes, *([f"help: {finding.hint}"] if finding.hint else [])]
             title = f"{finding.rule or 'input'}{' (expected)' if level == 'notice' and expected else ''}"
-            lines.append(_annotation(level, title, "\n".join(parts), place_of(finding, verdict), verdict))
+            lines.append(_annotation(level, title, in_full(finding), place_of(finding, verdict), verdict))
         for one in remarks(verdict):
             level = "notice" if one.word == "condition" else "error"
             lines.append(_annotation(level, one.rule, one.text, place_of(one, verdict), verdict))
     if code is not None:
-        lines.append(f"::notice title=dmaverify::{_github_text(leaving(seen, code))}")
+        lines.append(f"::notice title=dmaverify::{github_text(leaving(seen, code))}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -190,12 +190,12 @@ def _annotation(level: str, title: str, text: str, place: TextPlace, verdict: Ve
         "title": title,
     }
     properties = ",".join(f"{key}={_github_property(value)}" for key, value in wanted.items() if value)
-    return f"::{level} {properties}::{_github_text(text)}"
+    return f"::{level} {properties}::{github_text(text)}"
 
 
-def _github_text(text: str) -> str:
+def github_text(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _github_property(text: str) -> str:
-    return _github_text(text).replace(":", "%3A").replace(",", "%2C")
+    return github_text(text).replace(":", "%3A").replace(",", "%2C")

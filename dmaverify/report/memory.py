@@ -18,7 +18,7 @@ from dmaverify.language.meaning import Index, Pad, cell
 from dmaverify.program.command import Command, Port
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.report.drawing import XMLNS, packets_of, row_name, walked
+from dmaverify.report.drawing import framed, packets_of, row_name, walked
 from dmaverify.values import dataclass
 
 COLUMNS, ROWS, STEPS = 8, 12, 400
@@ -173,8 +173,8 @@ def _box(tensor: Tensor, width: int, far: int, base: int, row: int, column: int,
 # ---------------------------------------------------------------- SVG
 
 
-def memory_svg(picture: Picture, *, style: bool = False) -> str:
-    """Source above destination in one SVG, as a file of its own with `style`."""
+def memory_svg(picture: Picture) -> str:
+    """Source above destination in one SVG."""
     grids = grids_of(picture)
     axes = _axes(grids[:2])
     parts, y = [], 0
@@ -183,9 +183,7 @@ def memory_svg(picture: Picture, *, style: bool = False) -> str:
         parts.append(f'<g transform="translate(0 {y})">{inside}</g>')
         y += high + 14
     label = f"memory of the source and of the destination, coloured by {axes[0] if axes else 'nothing'}"
-    head = f'<svg{XMLNS if style else ""} class="memory" viewBox="0 0 {WIDE} {y}" role="img"'
-    looks = f"<style>{MEMORY_STYLE}</style>" if style else ""
-    return f'{head} aria-label="{escape(label, quote=True)}">{looks}{"".join(parts)}</svg>'
+    return framed("memory", label, (WIDE, y), parts)
 
 
 def memory_figure(picture: Picture, name: str = "") -> str:
@@ -196,9 +194,7 @@ def memory_figure(picture: Picture, name: str = "") -> str:
     for side, grid in enumerate(grids[:2]):
         inside, high = _side(picture, side, grid, axes, grids[2])
         label = f"{('source', 'destination')[side]} in {picture.tensors[side].tier}"
-        panes.append(
-            f'<svg class="memory" viewBox="0 0 {WIDE} {high}" role="img" aria-label="{escape(label)}">{inside}</svg>'
-        )
+        panes.append(framed("memory", label, (WIDE, high), [inside]))
     held = [[_boxes_at(grids[0], read, picture), _boxes_at(grids[1], write, picture)] for read, write in grids[2]]
     told = [f"reads {_told(picture, 0, read)}, writes {_told(picture, 1, write)}" for read, write in grids[2]]
     total = sum(packets_of(command) for command in picture.commands)
@@ -317,64 +313,6 @@ def _mark(grid: MemoryGrid, address: int, kind: str, across: float, top: int) ->
                 f'<rect class="byte {kind}" x="{at + 1:.1f}" y="{y + HIGH - 7}" width="4" height="5"/>'
             )
     return ""
-
-
-_PALETTE = (
-    "#9ecae1", "#fdd0a2", "#a1d99b", "#dadaeb", "#fcbba1", "#c7e9c0", "#c6dbef", "#fee391", "#d4b9da", "#b2e2e2",
-    "#fdae6b", "#bdbdbd",
-)  # fmt: skip
-
-MEMORY_STYLE = (
-    "".join(f".memory .h{number} rect{{fill:{colour}}}" for number, colour in enumerate(_PALETTE))
-    + ".memory text{font:11px system-ui,sans-serif;fill:currentColor}.memory .title{font-weight:600}"
-    ".memory .box text{fill:#1a202c;text-anchor:middle}.memory .place{text-anchor:middle;font-size:9px;opacity:.75}"
-    ".memory .row{text-anchor:end;font-size:10px;opacity:.75}.memory .note{font-size:10.5px;opacity:.8}"
-    ".memory .padding rect{fill:#edf2f7;stroke:#a0aec0;stroke-dasharray:2 2}"
-    ".memory .outside rect{fill:#fff;stroke:#e2e8f0}"
-    ".memory .path{fill:none;stroke:#2d3748;stroke-width:1;opacity:.45}.memory .first{fill:#2d3748}"
-    ".memory .mark{fill:none;stroke-width:2.5}.memory .mark.wrong{stroke:#c53030}.memory .mark.asked{stroke:#2b6cb0}"
-    ".memory .byte.wrong{fill:#c53030}.memory .byte.asked{fill:#2b6cb0}"
-    ".memory .now rect{stroke:#1a202c;stroke-width:2.5}"
-    ".memories{margin:1rem 0}.memories:focus{outline:2px solid #3182ce;outline-offset:4px}"
-    ".memories .panes{display:flex;flex-wrap:wrap;gap:1rem}.memories svg{flex:1 1 20rem;min-width:0;max-width:44rem}"
-    ".memories .tools{display:flex;flex-wrap:wrap;gap:.4rem;align-items:center;margin:.3rem 0}"
-    ".memories output{font-variant-numeric:tabular-nums;min-width:12rem}"
-    ".memories button{min-width:2.2rem;padding:.2rem .5rem}"
-)
-
-MEMORY_SCRIPT = """
-document.querySelectorAll('figure.memories').forEach(function (figure) {
-  var steps = JSON.parse(figure.dataset.steps), told = JSON.parse(figure.dataset.told), now = -1;
-  var panes = figure.querySelectorAll('svg.memory'), out = figure.querySelector('output');
-  function boxes(pane) { return pane.querySelectorAll('g.box'); }
-  function show() {
-    panes.forEach(function (pane, side) {
-      var lit = now < 0 ? [] : steps[now][side];
-      boxes(pane).forEach(function (box, number) { box.classList.toggle('now', lit.indexOf(number) >= 0); });
-    });
-    if (out) out.textContent = now < 0 ? 'all packets; arrow keys step' :
-      'packet ' + (now + 1) + ' of ' + steps.length + ': ' + told[now];
-  }
-  function step(by) { if (steps.length) { now = Math.max(-1, Math.min(steps.length - 1, now + by)); show(); } }
-  figure.addEventListener('keydown', function (event) {
-    var by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1, Home: -1e9, End: 1e9 }[event.key];
-    if (by) { event.preventDefault(); step(by); }
-  });
-  figure.addEventListener('click', function (event) {
-    var button = event.target.closest('button');
-    if (!button) return;
-    if (button.dataset.step) step(+button.dataset.step);
-    if (button.dataset.axis) {
-      var at = Array.prototype.indexOf.call(figure.querySelectorAll('[data-axis]'), button);
-      panes.forEach(function (pane) { boxes(pane).forEach(function (box) {
-        var value = box.getAttribute('data-v' + at);
-        if (value !== null) box.setAttribute('class', 'box h' + value);
-      }); });
-      show();
-    }
-  });
-});
-"""
 
 
 def counterexample_places(witness: Mapping[str, object] | None) -> tuple[int, int] | None:

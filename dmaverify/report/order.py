@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dmaverify.errors import Span, nearest
-from dmaverify.verdict import LEFT_OUT, Finding, Obligation, Status, Verdict
+from dmaverify.verdict import LEFT_OUT, Finding, Obligation, Severity, Status, Verdict
 
 BUCKETS = ("proved", "refuted", "unknown", "expected", "error")
 EXCUSED = ("suppressed", "baseline")  # counted beside BUCKETS, shown where there are any
@@ -46,6 +46,10 @@ class Shortfall:
     @property
     def text(self) -> str:
         return f"{self.word}: {self.said}"
+
+    @property
+    def severity(self) -> Severity:
+        return Severity.ADVICE if self.word == "condition" else Severity.ERROR
 
 
 def place_of_span(span: Span) -> TextPlace:
@@ -89,6 +93,17 @@ def bucket(verdict: Verdict) -> str:
 def told(verdict: Verdict) -> list[Finding]:
     """The findings without an excuse, in order."""
     return [finding for finding in findings_in_order(verdict) if finding.excuse is None]
+
+
+def deciding(verdict: Verdict) -> list[Finding]:
+    """The findings without an excuse, in order, and without the errors of a plan that is refuted as it expects."""
+    expected = bucket(verdict) == "expected"
+    return [finding for finding in told(verdict) if not (expected and finding.severity is Severity.ERROR)]
+
+
+def in_full(finding: Finding) -> str:
+    """What is said of a finding, a line each: message, notes, help."""
+    return "\n".join([finding.message, *finding.notes, *([f"help: {finding.hint}"] if finding.hint else [])])
 
 
 def unmet(verdict: Verdict) -> str:

@@ -13,9 +13,10 @@ from html import escape
 from typing import Any
 
 from dmaverify.program.command import Command
-from dmaverify.report.drawing import access_picture, counterexample_picture
+from dmaverify.report.data import LEVELS
+from dmaverify.report.drawing import access_picture, asset, counterexample_picture
 from dmaverify.report.lifetimes import LIFE_STYLE
-from dmaverify.report.memory import MEMORY_SCRIPT, MEMORY_STYLE, Picture, memory_figure
+from dmaverify.report.memory import Picture, memory_figure
 from dmaverify.report.order import (
     bucket,
     counts,
@@ -24,7 +25,6 @@ from dmaverify.report.order import (
     place_of_verdict,
     remarks,
 )
-from dmaverify.report.page_style import SCRIPT, STYLE
 from dmaverify.report.several import claims, leaving
 from dmaverify.report.snippet import visible
 from dmaverify.report.text import render_finding
@@ -58,6 +58,7 @@ def report_page(exhibits: Sequence[Exhibit], version: str, code: int | None = No
     verdicts = [exhibit.verdict for exhibit in exhibits]
     end = exit_code(verdicts) if code is None else code
     title = f"dmaverify: {_ENDS[end]}"
+    style = f"{asset('page.css')}{asset('memory.css')}{LIFE_STYLE}"
     wrong = [v for v in verdicts if bucket(v) in ("refuted", "unknown", "error")]
     unfolded = {id(verdict) for verdict in wrong[:MOST_OPEN]}
     cards = [_card(exhibit, number, id(exhibit.verdict) in unfolded) for number, exhibit in enumerate(exhibits, 1)]
@@ -65,13 +66,13 @@ def report_page(exhibits: Sequence[Exhibit], version: str, code: int | None = No
         [
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title><style>{STYLE}{MEMORY_STYLE}{LIFE_STYLE}</style></head><body>",
+            f"<title>{escape(title)}</title><style>{style}</style></head><body>",
             _header(verdicts, end, version, note),
             _bar(verdicts),
             '<main id="cards">',
             *(cards or ["<p>No transfer and no access was found.</p>"]),
             "</main>",
-            f"<script>{SCRIPT}{MEMORY_SCRIPT}</script></body></html>\n",
+            f"<script>{asset('page.js')}{asset('memory.js')}</script></body></html>\n",
         ]
     )
 
@@ -148,10 +149,9 @@ def _findings(verdict: Verdict) -> Iterable[str]:
         text = escape(render_finding(finding, at=at))
         yield f'<section class="finding {finding.severity.value}">{note}<pre>{text}</pre>{picture}</section>'
     for one in remarks(verdict):
-        level = "note" if one.word == "condition" else "error"
         place = f"{place_of(one, verdict)}: " if one.span is not None else ""
         text = escape(f"{place}{one.word}[{one.rule}]: {one.said}")
-        yield f'<section class="finding {level}"><pre>{text}</pre></section>'
+        yield f'<section class="finding {LEVELS[one.severity]}"><pre>{text}</pre></section>'
 
 
 def _memory(exhibit: Exhibit) -> str:

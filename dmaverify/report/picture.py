@@ -1,9 +1,9 @@
 """Pictures of a program: the order of its accesses, and the load it puts on channels, banks, DMNs and slices.
 
-Knows: what to draw and how (matplotlib, imported when called); SVG and PNG by the name of the file.
-Does not know: how addresses are counted.
-Law: drawn from the commands and the address maps; the same program gives the same SVG; nothing is drawn that was not
-counted. The order shows the first packets of every engine, as many as `FIRST`; the loads are of the whole program.
+Knows: what to draw and how (matplotlib, imported when called).
+Does not know: how addresses are counted; pictures without a library (`cli/drawn.py` puts them together).
+Law: drawn from the commands and the address maps; the same program gives the same picture; nothing is drawn that was
+not counted. The order shows the first packets of every engine, as many as `FIRST`; the loads are of the whole program.
 
 Source: guides on pictures (order maps and load bars, before and after side by side); "Memory Performance" for the
 maps.
@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from io import BytesIO, StringIO
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.model import Cost, cost
 from dmaverify.cost.nest import PacketNest
 from dmaverify.cost.sides import SideCost
-from dmaverify.language.files import write_bytes, write_text
+from dmaverify.language.files import write_bytes
 from dmaverify.program.command import Command, counters_at
 from dmaverify.values import dataclass
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 FIRST = 256
 """Packets per engine in the order map."""
-
-PLAIN = {"Date": None, "Creator": None, "Format": None, "Type": None}
-"""SVG metadata left out: it changes with time and version, and names other hosts."""
 
 Order = tuple[tuple[int, int, str], ...]
 
@@ -250,28 +247,8 @@ def _row_map(axes: Axes, loads: Loads, every: Sequence[Loads], data: CostData) -
     axes.figure.colorbar(image, ax=axes, label="rows per bank", shrink=0.9, ticks=range(0, most + 1, -(-most // 8)))
 
 
-def _render(figure: Figure, kind: str, sink: Any) -> None:
-    import matplotlib
-
-    with matplotlib.rc_context({"svg.hashsalt": "dmaverify", "svg.fonttype": "none"}):
-        figure.savefig(sink, format=kind, dpi=110, metadata=PLAIN if kind == "svg" else None)
-
-
-def svg(figure: Figure) -> str:
-    """The figure as SVG text."""
-    sink = StringIO()
-    _render(figure, "svg", sink)
-    return sink.getvalue()
-
-
 def save(figure: Figure, path: Path) -> None:
-    """Writes .svg or .png by the file's name. Raises ValueError for another ending."""
-    kind = path.suffix.removeprefix(".").lower()
-    if kind == "svg":
-        write_text(path, svg(figure))
-    elif kind == "png":
-        sink = BytesIO()
-        _render(figure, "png", sink)
-        write_bytes(path, sink.getvalue())
-    else:
-        raise ValueError(f"a picture is .svg or .png, not {path.name}")
+    """Writes a .png file."""
+    sink = BytesIO()
+    figure.savefig(sink, format="png", dpi=110)
+    write_bytes(path, sink.getvalue())

@@ -13,8 +13,8 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.report.data import dumps
-from dmaverify.report.order import bucket, in_order, place_of_span, place_of_verdict, remarks, told
-from dmaverify.verdict import Edit, Finding, Severity, Verdict
+from dmaverify.report.order import deciding, in_full, in_order, place_of_span, place_of_verdict, remarks
+from dmaverify.verdict import Finding, Severity, Verdict
 
 SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.ADVICE: "INFO"}
 
@@ -26,31 +26,28 @@ def rdjson(verdicts: Iterable[Verdict]) -> str:
 
 
 def _diagnostics(verdict: Verdict) -> Iterator[dict[str, Any]]:
-    expected = bucket(verdict) == "expected"
-    for finding in told(verdict):
-        if not (expected and finding.severity is Severity.ERROR):
-            yield _of_finding(finding, verdict)
+    yield from (_of_finding(finding, verdict) for finding in deciding(verdict))
     for one in remarks(verdict):
-        yield _diagnostic(one.text, "INFO" if one.word == "condition" else "ERROR", one.rule, _where(one.span, verdict))
+        yield _diagnostic(one.text, one.severity, one.rule, _where(one.span, verdict))
 
 
 def _of_finding(finding: Finding, verdict: Verdict) -> dict[str, Any]:
-    text = "\n".join([finding.message, *finding.notes, *([f"help: {finding.hint}"] if finding.hint else [])])
     labels = [
         {"message": label.text, "location": _location(label.span)}
         for label in finding.labels
         if not label.span.source.name.startswith("<")
     ]
-    out = _diagnostic(text, SEVERITIES[finding.severity], finding.rule or "input", _where(finding.span, verdict))
+    where = _where(finding.span, verdict)
+    out = _diagnostic(in_full(finding), finding.severity, finding.rule or "input", where)
     if labels:
         out["relatedLocations"] = labels
     if finding.fix:
-        out["suggestions"] = [_suggestion(edit) for edit in finding.fix]
+        out["suggestions"] = [{"range": _range(edit.span), "text": edit.text} for edit in finding.fix]
     return out
 
 
-def _diagnostic(text: str, severity: str, rule: str, where: dict[str, Any]) -> dict[str, Any]:
-    return {"message": text, "location": where, "severity": severity, "code": {"value": rule}}
+def _diagnostic(text: str, severity: Severity, rule: str, where: dict[str, Any]) -> dict[str, Any]:
+    return {"message": text, "location": where, "severity": SEVERITIES[severity], "code": {"value": rule}}
 
 
 def _where(span: Span | None, verdict: Verdict) -> dict[str, Any]:
@@ -63,10 +60,6 @@ def _where(span: Span | None, verdict: Verdict) -> dict[str, Any]:
 
 def _location(span: Span) -> dict[str, Any]:
     return {"path": span.source.name, "range": _range(span)}
-
-
-def _suggestion(edit: Edit) -> dict[str, Any]:
-    return {"range": _range(edit.span), "text": edit.text}
 
 
 def _range(span: Span) -> dict[str, Any]:

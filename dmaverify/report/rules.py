@@ -75,9 +75,13 @@ def find_rule(rule_id: str, target: Target | None = None) -> tuple[Rule, Target]
         if rule_id in candidate.rules:
             return candidate.rules[rule_id], candidate
     known = [*obligations, *(name for candidate in targets for name in candidate.rules)]
+    raise InputError(f"no rule {rule_id!r}", hint=_meant(rule_id, known) or "`dmaverify rules` lists them")
+
+
+def _meant(rule_id: str, known: Iterable[str]) -> str | None:
+    """The hint that names the rule of the same end, or else the nearest."""
     same_end = [name for name in known if name.split("/")[-1] == rule_id.split("/")[-1]]
-    hint = f"did you mean {same_end[0]!r}?" if same_end else suggestion(rule_id, known)
-    raise InputError(f"no rule {rule_id!r}", hint=hint or "`dmaverify rules` lists them")
+    return f"did you mean {same_end[0]!r}?" if same_end else suggestion(rule_id, known)
 
 
 def known_ids(targets: Iterable[Target] = ()) -> frozenset[str]:
@@ -119,16 +123,10 @@ def check_patterns(
     for pattern in wanted:
         stem = pattern.rstrip("*")
         if not stem or not any(rule.startswith(stem) for rule in known):
-            hint = _near(pattern, known) or "`dmaverify rules` lists them; a prefix ends in `*`: core/*"
+            all_of = "" if pattern.strip("*") else "leave it out: every rule is judged"
+            near = all_of or _meant(pattern, sorted(known))
+            hint = near or "`dmaverify rules` lists them; a prefix ends in `*`: core/*"
             raise InputError(f"{said}: no rule `{pattern}`", where(pattern), hint)
-
-
-def _near(pattern: str, known: Iterable[str]) -> str | None:
-    listed = sorted(known)
-    if not pattern.strip("*"):
-        return "leave it out: every rule is judged"
-    same_end = [name for name in listed if name.split("/")[-1] == pattern.split("/")[-1]]
-    return f"did you mean {same_end[0]!r}?" if same_end else suggestion(pattern, listed)
 
 
 def _starvation(rule_id: str, target: Target | None) -> tuple[Mapping[str, Any], Target] | None:

@@ -25,6 +25,7 @@ from dmaverify.report.order import (
     TextPlace,
     bucket,
     findings_in_order,
+    in_full,
     in_order,
     place_of,
     place_of_span,
@@ -159,7 +160,7 @@ def _results(verdict: Verdict) -> list[dict[str, Any]]:
 def _remark(remark: Shortfall, verdict: Verdict) -> dict[str, Any]:
     return {
         "ruleId": remark.rule,
-        "level": "note" if remark.word == "condition" else "error",
+        "level": LEVELS[remark.severity],
         "message": {"text": _short(remark.text)},
         "locations": _locations(place_of(remark, verdict), verdict),
         "partialFingerprints": {"dmaverify/v1": digest(remark.rule, verdict.name)},
@@ -167,11 +168,10 @@ def _remark(remark: Shortfall, verdict: Verdict) -> dict[str, Any]:
 
 
 def _result(finding: Finding, verdict: Verdict) -> dict[str, Any]:
-    notes = [finding.message, *finding.notes, *([f"help: {finding.hint}"] if finding.hint else [])]
     result: dict[str, Any] = {
         "ruleId": finding.rule or "input",
         "level": LEVELS[finding.severity],
-        "message": {"text": _short("\n".join(notes))},
+        "message": {"text": _short(in_full(finding))},
         "locations": _locations(place_of(finding, verdict), verdict),
         "partialFingerprints": {"dmaverify/v1": fingerprint(finding, verdict)},
         "properties": {"transfer": verdict.name, "target": verdict.target, "values": plain(finding.values)},

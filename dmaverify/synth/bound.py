@@ -347,10 +347,10 @@ class Shapes:
             self.known[key] = pair[0].startup + max([*free, *queues])
         return self.known[key]
 
-    def part_floor(self, commands: Sequence[Command], samples: int = 2) -> float:
-        """Cycles that some engine needs whatever the order: the fullest engines by themselves."""
+    def part_floor(self, commands: Sequence[Command]) -> float:
+        """Cycles that some engine needs whatever the order: the two fullest engines by themselves."""
         by_engine: dict[object, list[Command]] = defaultdict(list)
         for one in commands:
             by_engine[one.engine].append(one)
         ranked = sorted(by_engine.values(), key=lambda group: (-len(group), -sum(c.amount for c in group)))
-        return max(sum(self.own(c) for c in group) for group in ranked[:samples]) / TICKS
+        return max(sum(self.own(c) for c in group) for group in ranked[:2]) / TICKS

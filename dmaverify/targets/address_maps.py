@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError
+from dmaverify.language.files import shipped
 from dmaverify.targets.table import shipped_toml
 from dmaverify.values import dataclass
 
 
 def data_file(name: str) -> Path:
     """A file of `encodings/rngd`, in an installed package or in the source tree."""
-    package = Path(__file__).resolve().parent.parent
-    for root in (package / "_encodings", package.parent / "encodings"):
+    for root in shipped("encodings"):
         if (root / "rngd" / name).is_file():
             return root / "rngd" / name
     raise InputError(f"the data of target rngd has no file {name}")

@@ -19,8 +19,8 @@ from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.asked import unheard
-from dmaverify.language.files import is_file, read_text, resolved
-from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
+from dmaverify.language.files import is_file, read_text, resolved, shipped
+from dmaverify.targets.facts import Scope, read_scope
 from dmaverify.targets.parts import Engines, Knob, Route, Tier, _engines, _figures, _knob, _routes, _tiers
 from dmaverify.targets.rule import Figure, Readings, Rule
 from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
@@ -158,9 +158,8 @@ def _default_first(default: str, names: Iterable[str]) -> tuple[str, ...]:
 
 @cache
 def _roots() -> tuple[Path, ...]:
-    """Folders of encodings: package data of an installed wheel, then the checkout."""
-    package = Path(__file__).resolve().parents[1]
-    return package / "_encodings", package.parent / "encodings"
+    """Folders of encodings."""
+    return shipped("encodings")
 
 
 def available_targets() -> tuple[str, ...]:
@@ -233,14 +232,19 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
     if schema != 1:
         table.refuse(f"schema is {schema}; this version reads schema 1", "schema")
     limits = _figures(table, "limit", least=1)
+    core = core_scopes()
     for name, figure in limits.items():
-        if name in EVERY_PORT:
+        if any(name in scope.ports for scope in core.values()):
             dict(table.tables("limit"))[name].refuse("it has the name of a port", hint=f"call it {figure.name}_max")
     tiers = _tiers(table, limits)
     engines = _engines(table.table("engines"))
     dtypes = _dtypes(table.table("dtypes"))
     knobs = {name: _knob(name, part) for name, part in table.tables("reading")}
-    scopes = {**SCOPES, **{name: _scope(name, part) for name, part in table.tables("scope")}}
+    scopes = dict(core)
+    for name, part in table.tables("scope"):
+        if name in core:
+            part.refuse(f"scope {name} is one of the core's")
+        scopes[name] = read_scope(name, part)
     names = Names(limits, tuple(tiers), engines.kinds, tuple(knobs), scopes)
     target = Target(
         name=table.text("name"),
@@ -301,23 +305,16 @@ def _dtypes(table: Table) -> tuple[dict[str, int], dict[str, str], dict[str, str
     return bits, removed, internal
 
 
-def _scope(name: str, table: Table) -> Scope:
-    """A scope of the target's own: what its module derives, port by port."""
-    if name in SCOPES:
-        table.refuse(f"scope {name} is one of the core's")
-    ports = table.table("port")
-    facts = {}
-    for port in ports.data:
-        part = ports.table(port)
-        least = part.integer("least") if "least" in part.data else None
-        facts[port] = Fact(port, part.text("unit"), part.text("says"), least)
-        part.finish()
-    scope = Scope(name, table.text("says"), MappingProxyType(facts), bool(table.integer("sums", 0)))
+# ------------------------------------------------------------------------------------------ the core's data
+
+
+@lru_cache(maxsize=1)
+def core_scopes() -> Mapping[str, Scope]:
+    """What rules of every machine may speak of. Raises InputError where its file is not whole."""
+    table = Table.parse(_read(core_folder() / "scopes.toml"), ships=True)
+    scopes = {name: read_scope(name, part, moving=True) for name, part in table.tables("scope")}
     table.finish()
-    return scope
-
-
-# ------------------------------------------------------------------------------------------ the core's obligations
+    return MappingProxyType(scopes)
 
 
 @dataclass(frozen=True, slots=True)

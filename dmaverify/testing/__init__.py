@@ -4,10 +4,8 @@ Knows: which module of this room offers which name. Does not know: anything else
 Law: importing this imports nothing; only the strategies need Hypothesis (`pip install hypothesis`), when they are
 first used.
 
-With Hypothesis: `mappings()`, `tensors()`, `moves()`, `streams()`, `plans(target, valid=True)`, `symbolic_plans()`,
-`faults()`. From a
-seed, without it: `seeded_plan(7, target)`, `with_fault(plan, "stride")`. `FAULTS` names the faults. `compare` judges
-a program by proof and by running it, and says where the two differ.
+With Hypothesis: `mappings()`, `tensors()`, `moves()`, `streams()`, `plans(target, valid=True)`, `faults()`. From a
+seed, without it: `seeded_plan(7, target)`, `with_fault(plan, "stride")`. `FAULTS` names the faults.
 """
 
 from __future__ import annotations
@@ -19,50 +17,24 @@ if TYPE_CHECKING:
     from dmaverify.testing.draw import Draw, Seeded
     from dmaverify.testing.drawn_plan import DrawnPlan as Plan
     from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, applicable, with_fault
-    from dmaverify.testing.oracle import Opinion, compare
     from dmaverify.testing.random_moves import DrawnMove as Move
     from dmaverify.testing.random_plans import seeded_plan
-    from dmaverify.testing.strategies import (
-        axes,
-        faults,
-        mappings,
-        moves,
-        plans,
-        streams,
-        symbolic_plans,
-        tensors,
-        written_plans,
-    )
-    from dmaverify.testing.written import KINDS
-    from dmaverify.testing.written import WrittenPlan as Written
+    from dmaverify.testing.strategies import axes, faults, mappings, moves, plans, streams, tensors
 
 __all__ = [
-    "FAULTS", "KINDS", "Draw", "Move", "NotApplicable", "Opinion", "Plan", "Seeded", "Written", "applicable",
-    "axes", "compare", "faults", "mappings", "moves", "plans", "seeded_plan", "streams", "symbolic_plans",
-    "tensors", "with_fault", "written_plans",
+    "FAULTS", "Draw", "Move", "NotApplicable", "Plan", "Seeded", "applicable", "axes", "faults",
+    "mappings", "moves", "plans", "seeded_plan", "streams", "tensors", "with_fault",
 ]  # fmt: skip
 
 _HOMES = {
     "draw": ("Draw", "Seeded"),
     "fault_kinds": ("FAULTS", "NotApplicable", "applicable", "with_fault"),
-    "oracle": ("Opinion", "compare"),
     "drawn_plan": ("Plan",),
     "random_moves": ("Move",),
     "random_plans": ("seeded_plan",),
-    "strategies": (
-        "axes",
-        "faults",
-        "mappings",
-        "moves",
-        "plans",
-        "streams",
-        "symbolic_plans",
-        "tensors",
-        "written_plans",
-    ),
-    "written": ("KINDS", "Written"),
+    "strategies": ("axes", "faults", "mappings", "moves", "plans", "streams", "tensors"),
 }
-_CALLED = {"Move": "DrawnMove", "Plan": "DrawnPlan", "Written": "WrittenPlan"}
+_CALLED = {"Move": "DrawnMove", "Plan": "DrawnPlan"}
 
 
 def __getattr__(name: str) -> Any:

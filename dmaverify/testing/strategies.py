@@ -33,9 +33,6 @@ from dmaverify.testing.draw import Draw
 from dmaverify.testing.drawn_plan import DrawnPlan
 from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, with_fault
 from dmaverify.testing.random_moves import DrawnMove
-from dmaverify.testing.random_templates import Drawn, random_template
-from dmaverify.testing.wide_templates import wide_template
-from dmaverify.testing.written import WrittenPlan, written
 
 T = TypeVar("T")
 
@@ -149,11 +146,6 @@ def _legal(draw: Draw, target: Target, broken: bool, tiers: Sequence[str]) -> Dr
         reject()
 
 
-def written_plans(kind: str = "", fault: str | None = None) -> SearchStrategy[WrittenPlan]:
-    """Plan files of a kind (any of `KINDS`), right or with exactly one named fault (None: either, "": right)."""
-    return drawn(lambda draw: written(draw, kind, fault))
-
-
 def faults(
     target: Target | None = None, *, names: Sequence[str] = FAULTS
 ) -> SearchStrategy[tuple[DrawnPlan, DrawnPlan]]:
@@ -172,9 +164,3 @@ def faults(
         return base, base
 
     return drawn(make)
-
-
-def symbolic_plans() -> SearchStrategy[Drawn]:
-    """The text of a plan file with symbols and one entry `t`, right or with one number changed."""
-    makers = st.sampled_from((random_template, wide_template))
-    return st.builds(lambda make, rng: make(rng), makers, st.randoms(use_true_random=False))

@@ -1,5 +1,5 @@
 ; The rules of iDMA: one predicate for each [rule."..."] of target.toml, under its id, over its ports, true where the rule holds.
-; Integers only. Ports are those of dmaverify/targets/facts.py, those of the target's own scopes, and its limits.
+; Integers only. Ports are those of encodings/core/scopes.toml, those of the target's own scopes, and its limits.
 
 (define-fun idma/zero-length ((length Int)) Bool
   (<= 1 length))

@@ -1,5 +1,5 @@
 ; The rules of RNGD: one predicate for each [rule."..."] of target.toml, under its id, over its ports, true where the rule holds.
-; Integers only. Ports are those of dmaverify/targets/facts.py and the limits of target.toml.
+; Integers only. Ports are those of encodings/core/scopes.toml and the limits of target.toml.
 
 ; alignment, as the hardware documents state it
 (define-fun rngd/dm-write-align ((write_gcd Int) (dm_align Int)) Bool

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from lab.draws import counted
 from lab.examined import examine
+from lab.oracle import compare, only_solver
 
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_target
-from dmaverify.testing import FAULTS, NotApplicable, Plan, Seeded, compare, seeded_plan, with_fault
-from dmaverify.testing.oracle import only_solver
+from dmaverify.testing import FAULTS, NotApplicable, Plan, Seeded, seeded_plan, with_fault
 from dmaverify.verdict import Status, exit_code
 
 LAB = str(Path(__file__).parents[1] / "fuzz" / "lab")

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from lab.draws import rest
+from lab.oracle import compare, only_solver
 
 from dmaverify.language.parse import parse
 from dmaverify.lower.derive import derive
@@ -14,8 +15,6 @@ from dmaverify.program.space import Space
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.smt import Session
-from dmaverify.testing import compare
-from dmaverify.testing.oracle import only_solver
 
 HOST = Space("host", ("element",))
 HBM = Space("hbm", ("chip", "element"))

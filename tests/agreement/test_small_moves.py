@@ -12,6 +12,7 @@ from functools import cache
 
 import pytest
 from lab.draws import rest
+from lab.oracle import compare
 
 from dmaverify.language.expr import (
     Broadcast,
@@ -33,7 +34,6 @@ from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.move import Stream
 from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.testing.oracle import compare
 
 PADDED = [
     (Kind.ZERO, 22), (None, 7),

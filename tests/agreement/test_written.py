@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from lab.against import complaint, judged_twice, shrunk, twin_complaint
+from lab.drawn_views import twin
 from lab.draws import counted, rest
+from lab.written import KINDS, WrittenPlan, seeded, written
 
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.outcome import Beyond
@@ -25,9 +27,7 @@ from dmaverify.plan.execution import PlanExecution
 from dmaverify.plan.read import read_plan_text
 from dmaverify.prove.options import Options
 from dmaverify.testing.draw import Seeded
-from dmaverify.testing.drawn_views import twin
-from dmaverify.testing.strategies import written_plans
-from dmaverify.testing.written import KINDS, WrittenPlan, seeded, written
+from dmaverify.testing.strategies import drawn as drawn_by
 from dmaverify.verdict import Status
 
 PLAIN = str(Path(__file__).parents[1] / "fuzz" / "plain")
@@ -521,7 +521,7 @@ def test_a_disagreement_is_shrunk_to_a_smaller_plan() -> None:
     assert max(sizes) <= 8
 
 
-@given(written_plans())
+@given(drawn_by(written))
 @settings(max_examples=settings.default.max_examples // 4)
 def test_what_hypothesis_draws_is_what_a_seed_draws(drawn: WrittenPlan) -> None:
     assert drawn.kind in KINDS

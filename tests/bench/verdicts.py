@@ -28,8 +28,7 @@ def draw(folder: Path, count: int) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from lab.flat_programs import draw_program
     from lab.kernels import kernel_of, mutant_of
-
-    from dmaverify.testing.written import KINDS, seeded
+    from lab.written import KINDS, seeded
 
     folder.mkdir(parents=True, exist_ok=True)
     rngd = load_target("rngd")

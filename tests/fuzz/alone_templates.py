@@ -6,7 +6,7 @@ Law: the same generator state gives the same plan; padding is at least as long a
 
 import random
 
-from dmaverify.testing.random_templates import Drawn
+from lab.random_templates import Drawn
 
 RANGES = {
     "X": ("1", "2", "4", "{ min = 1, max = 6 }", "{ min = 2, max = 8, multiple_of = 2 }"),

@@ -26,11 +26,12 @@ from dmaverify.prove.sizes.facts import Template
 from dmaverify.targets.target import load_target
 from dmaverify.testing.drawn_plan import DrawnPlan
 from dmaverify.testing.random_plans import seeded_plan
-from dmaverify.testing.random_templates import random_template
-from dmaverify.testing.wide_templates import wide_template
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from edge_templates import edge_template
+from lab.random_templates import random_template
+from lab.wide_templates import wide_template
 from sizes import executed, small_sizes
 
 LAB = Path(__file__).parent / "lab"

@@ -18,6 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from lab.written import KINDS, WrittenPlan, seeded
+
 from dmaverify.errors import InputError, InputErrors
 from dmaverify.execute.left_behind import left_behind
 from dmaverify.execute.outcome import Beyond
@@ -26,7 +28,6 @@ from dmaverify.jobs.load import load
 from dmaverify.jobs.same_programs import same_programs
 from dmaverify.plan.execution import PlanExecution
 from dmaverify.prove.flow.same import order_matters, side_of
-from dmaverify.testing.written import KINDS, WrittenPlan, seeded
 
 RLIMIT = 2_000_000
 

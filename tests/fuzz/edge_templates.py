@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dmaverify.testing.random_templates import Drawn, random_template
-from dmaverify.testing.wide_templates import wide_template
+from lab.random_templates import Drawn, random_template
+from lab.wide_templates import wide_template
 
 _SIDE = re.compile(
     r'^(?P<word>read|write|config) = "\[(?P<entries>[^\]]*)\]:(?P<packet>[^"@]*?)(?P<at> @\((?P<base>.*)\))?"$'

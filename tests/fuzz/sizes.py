@@ -38,13 +38,14 @@ from dmaverify.prove.sizes.check import check_template, verdict_at
 from dmaverify.prove.sizes.conditions import conditions
 from dmaverify.prove.sizes.facts import Template, with_floors
 from dmaverify.prove.sizes.samples import samples
-from dmaverify.testing.random_templates import random_template
-from dmaverify.testing.wide_templates import wide_template
 from dmaverify.verdict import Status
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from alone_templates import alone_template
 from edge_templates import edge_template
+from lab.random_templates import random_template
+from lab.wide_templates import wide_template
 from looped import LoopedPlan, looped
 from placed import placed
 

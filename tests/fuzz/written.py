@@ -20,8 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from lab.against import complaint, judged_twice, shrunk, twin_complaint
-
-from dmaverify.testing.written import KINDS, seeded
+from lab.written import KINDS, seeded
 
 PLAIN = str(Path(__file__).parent / "plain")
 BLOCK = 50

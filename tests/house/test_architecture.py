@@ -57,7 +57,10 @@ MACHINES = {"rngd", "pto", "idma"}
 HEAVY = {"cvc5", "islpy", "matplotlib", "numba", "sympy", "z3"}  # imported where they are used: starting is quick
 LONG, TOO_LONG = 400, 600
 MODULES = sorted(PACKAGE.rglob("*.py"))
-TEXTS = {".py", ".toml", ".md", ".smt2", ".json", ".jsonl", ".csv", ".yml", ".yaml", ".txt", ".rs", ".cfg", ""}
+TEXTS = {".py", ".toml", ".md", ".smt2", ".json", ".jsonl", ".csv", ".yml", ".yaml", ".txt", ".rs", ".cfg", ""} | {
+    ".css",
+    ".js",
+}
 BUILT = {".git", ".venv", "__pycache__", "dist", "build", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
 
 

@@ -42,7 +42,8 @@ def test_what_moves_fast_is_pinned_to_a_range() -> None:
 
 def test_the_package_is_typed_and_its_encodings_are_shipped() -> None:
     wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
-    shipped = {"encodings": "dmaverify/_encodings", "proofs/checker.py": "dmaverify/_proofs/checker.py"}
+    shipped = {"encodings": "dmaverify/_encodings"}
+    shipped |= {f"proofs/{p.name}": f"dmaverify/_proofs/{p.name}" for p in (ROOT / "proofs").glob("*.py")}
     starts = sorted(p.name for p in (ROOT / "examples").iterdir() if p.name != "ci")
     shipped |= {f"examples/{name}": f"dmaverify/_examples/{name}" for name in starts}
     assert wheel == {"packages": ["dmaverify"], "force-include": shipped}

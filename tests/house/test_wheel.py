@@ -92,7 +92,8 @@ def test_the_wheel_holds_the_package_its_encodings_and_nothing_else(installed: I
     }
     assert encodings
     assert examples
-    shipped = package | encodings | examples | {"dmaverify/_proofs/checker.py"}
+    proofs = {f"dmaverify/_proofs/{path.name}" for path in (ROOT / "proofs").glob("*.py")}
+    shipped = package | encodings | examples | proofs
     assert {name for name in names if ".dist-info/" not in name} == shipped
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
 

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from lab.twins import LARGE, SMALL, grown
+from lab.written import WrittenPlan
 
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.plan.execution import PlanExecution
-from dmaverify.testing.written import WrittenPlan
 from dmaverify.verdict import Status
 
 STARVING = "/bank-starvation"

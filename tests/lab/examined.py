@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from lab.oracle import compare
+
 from dmaverify.errors import Disagreement
 from dmaverify.execute.address import TooLarge, batches, region_of
 from dmaverify.execute.interpret import execute
@@ -24,7 +26,6 @@ from dmaverify.program.space import Space
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.targets.target import Target
 from dmaverify.testing.drawn_plan import DrawnPlan
-from dmaverify.testing.oracle import compare
 from dmaverify.verdict import Status
 
 ROUTES = ("default", "solver")

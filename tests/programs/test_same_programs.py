@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from fuzz.contents import both_said, orders_said
 from fuzz.paired import compared
+from lab.written import KINDS
 
 from dmaverify.cli.app import invoke
 from dmaverify.errors import Disagreement, InputError
@@ -23,7 +24,6 @@ from dmaverify.prove.flow import same as home
 from dmaverify.prove.flow.alone_copies import NoCopies
 from dmaverify.prove.flow.hazards import Hazards
 from dmaverify.prove.sameness import Sameness
-from dmaverify.testing.written import KINDS
 
 HEAD = 'schema = 1\ntarget = "{}"\n[axes]\nA = 8\nB = 4\nC = 64\nR = 16\nK = 4\n'
 ROW = ', view = { tile = "A", length = 1, start = "START" }'

@@ -308,11 +308,12 @@ write = "[N=N:4, C/4=C/4:4*N, C%4=4:1]:4 @(2^20)"
 @pytest.mark.parametrize("seed", seeds(20, 60))
 def test_what_it_accepts_with_symbols_is_proved_at_small_sizes(seed: int, checker: ModuleType) -> None:
     """Thousands of them: `python tests/fuzz/checker.py --sizes 3000`."""
+    from lab.wide_templates import wide_template
+
     from dmaverify.plan.read import InputErrors, read_plan_text
     from dmaverify.prove.options import Options
     from dmaverify.prove.sizes.check import verdict_at
     from dmaverify.prove.sizes.samples import samples
-    from dmaverify.testing.wide_templates import wide_template
 
     text = wide_template(random.Random(seed)).text
     answer, _ = checker.check_text(text, "t")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
+from lab.oracle import only_solver
 
 from dmaverify.language.parse import parse
 from dmaverify.layout.addresses import Layout
@@ -18,7 +19,6 @@ from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.obligations import Subject, nest_claims
 from dmaverify.prove.move.overlap import written_early
 from dmaverify.prove.smt import RLIMIT, Session
-from dmaverify.testing.oracle import only_solver
 
 HOST = Space("host", ("element",))
 AXES = {"A": 6, "B": 4, "C": 6}

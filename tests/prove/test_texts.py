@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from lab.oracle import only_solver
 
 from dmaverify.language.expr import axes_of
 from dmaverify.language.meaning import Index, OutOfBounds, cell, finalize
@@ -20,7 +21,6 @@ from dmaverify.prove.move.cells import cell_text
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.obligations import Subject, image_text, nest_claims, once_claim, two_copies
 from dmaverify.prove.smt import RLIMIT, Query, Session, all_of, any_of, negation
-from dmaverify.testing.oracle import only_solver
 
 HOST = Space("host", ("element",))
 AXES = {"A": 6, "B": 4}

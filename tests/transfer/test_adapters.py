@@ -27,7 +27,7 @@ from dmaverify.program.command import Command, Entry, Sequencer
 from dmaverify.program.move import Stream
 from dmaverify.program.space import Space
 from dmaverify.program.tensor import Tensor
-from dmaverify.targets.facts import SCOPES
+from dmaverify.targets.target import core_scopes
 
 SLICE = 4 << 20
 DM = Space("dm", ("chip", "cluster", "slice", "element"), (("slice", SLICE),))
@@ -277,8 +277,8 @@ def facts(one: Access, bits: int = 8) -> dict[str, int]:
 
 def test_both_scopes_have_every_port_and_no_other():
     one = access(*REARRANGING)
-    assert set(access_facts(derived(one), one, 8)) == set(SCOPES["access"].ports)
-    assert set(memory_facts(derived(one), one, LIMITS, 8)) == set(SCOPES["sequencer"].ports)
+    assert set(access_facts(derived(one), one, 8)) == set(core_scopes()["access"].ports)
+    assert set(memory_facts(derived(one), one, LIMITS, 8)) == set(core_scopes()["sequencer"].ports)
 
 
 def test_the_facts_of_the_rearranging_example():

@@ -134,10 +134,9 @@ def test_the_nchw_example_has_the_printed_configuration():
 @pytest.mark.parametrize(
     ("example", "size"), [(REARRANGING, 16), (SPLITTING, 32), (SLICING, 8), (BROADCASTING, 4)], ids=str
 )
-def test_the_maximum_fetch_size_is_the_printed_one_in_both_readings(example, size):
+def test_the_maximum_fetch_size_is_the_printed_one(example, size):
     found = table(*example[:3], **example[3])
-    for reading in ("sequencer", "access"):
-        assert fetch_size(found.entries, found.packet_size, reading=reading) == size
+    assert fetch_size(found.entries, found.packet_size) == size
 
 
 # ---------------------------------------------------------------- "Sequencer", Configuration Failures
@@ -280,10 +279,8 @@ def test_a_contiguous_run_starts_with_stride_one_or_zero(entries, run):
     assert contiguous_run(entries) == run
 
 
-def test_the_readings_of_fetch_size_part_where_a_packet_has_several_entries():
-    entries, packet = [(4, 8), (8, 1)], 32
-    assert fetch_size(entries, packet, reading="sequencer") == 8
-    assert fetch_size(entries, packet, reading="access") == 32
+def test_a_fetch_goes_over_several_entries_of_a_packet():
+    assert fetch_size([(4, 8), (8, 1)], 32) == 32
 
 
 def test_fetch_size_counts_bytes_of_the_element():
@@ -293,11 +290,6 @@ def test_fetch_size_counts_bytes_of_the_element():
     assert fetch_size([(2, 1)], 2, 4) == 1
     assert fetch_size([(4, 192)], 1, 4) == 0  # half a byte
     assert fetch_size([(4, 192)], 1, 16) == 2
-
-
-def test_an_unknown_reading_is_an_error():
-    with pytest.raises(ValueError, match="reading"):
-        fetch_size([(4, 1)], 4, reading="book")
 
 
 def test_access_bytes_are_the_largest_listed_divisor():
@@ -313,9 +305,8 @@ def test_a_table_renders_with_aligned_columns():
     assert lines[0] == "| Term   | Entry   | Stride Source                 | Buf After            |"
     assert lines[2] == "| B      | 8 : 32  | m![C # 32]::SIZE              | m![A, 1 # 8, C # 32] |"
     assert len({len(line) for line in lines}) == 1
-    short = render_table(table(*MERGING[:3], **MERGING[3]), after=False).splitlines()
-    assert short[0] == "| Term      | Entry    | Stride Source                 |"
-    assert short[4] == "| H / 2     | 4 : 64   | m![H % 2, W]::SIZE            |"
+    declared = table(*MERGING[:3], **MERGING[3]).rows[2]
+    assert (declared.term, declared.entry, declared.source_declared) == ("H / 2", "4 : 64", "m![H % 2, W]::SIZE")
 
 
 def test_the_json_has_every_row_and_the_config():

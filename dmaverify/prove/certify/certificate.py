@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 
 from dmaverify.errors import InputError
-from dmaverify.language.files import text_of, write_bytes, write_text
+from dmaverify.language.files import shipped, text_of, write_bytes, write_text
 from dmaverify.prove.smt import solver_version
 from dmaverify.values import dataclass
 
@@ -79,7 +79,7 @@ def write_questions(folder: Path, asked: Mapping[str, Sequence[tuple[str, str, s
             write_bytes(path, data)
             written.append(Question(path, plan, name, status, hashlib.sha256(data).hexdigest()))
     write_text(folder / MANIFEST, _manifest(written))
-    write_text(folder / SCRIPT, SCRIPT_TEXT)
+    write_text(folder / SCRIPT, script_text(SCRIPT))
     return written
 
 
@@ -150,57 +150,12 @@ def _unused(stem: str, taken: set[str]) -> str:
     return name
 
 
-SCRIPT_TEXT = '''\
-#!/usr/bin/env python3
-"""Asks every question of MANIFEST.json again, without dmaverify: python recheck.py [z3|cvc5] [resource limit]
-
-Needs `pip install z3-solver` or `pip install cvc5`. Exits 0 if every answer is confirmed, 1 if one is contradicted or a
-file was changed, 3 if one stays open.
-"""
-import hashlib, json, pathlib, re, sys
-
-
-def ask_z3(text, limit):
-    import z3
-    context = z3.Context()
-    return " ".join(z3.Z3_eval_smtlib2_string(context.ref(), f"(set-option :rlimit {limit})\\n{text}").split())
-
-
-def ask_cvc5(text, limit):
-    import cvc5
-    solver = cvc5.Solver(cvc5.TermManager())
-    solver.setOption("rlimit-per", str(limit))
-    solver.setOption("incremental", "true")
-    parser = cvc5.InputParser(solver)
-    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "question")
-    said = []
-    while not (command := parser.nextCommand()).isNull():
-        said += command.invoke(solver, parser.getSymbolManager()).split()
-    return " ".join(said)
-
-
-here = pathlib.Path(__file__).resolve().parent
-ask = {"z3": ask_z3, "cvc5": ask_cvc5}[(sys.argv[1:] or ["cvc5"])[0]]
-limit = int((sys.argv[2:] or ["20000000"])[0])
-total = {"confirmed": 0, "open": 0, "CONTRADICTED": 0, "CHANGED": 0}
-for row in json.loads((here / "MANIFEST.json").read_text())["questions"]:
-    data = (here / row["file"]).read_bytes()
-    answer, status = "", row["status"]
-    if hashlib.sha256(data).hexdigest() != row["sha256"]:
-        word = "CHANGED"
-    else:
-        answer = ask(re.sub(r"\\(set-info :status \\w+\\)", "", data.decode()), limit)
-        known = {"sat", "unsat"}
-        both = list(zip(answer.split(), status.split()))
-        word = "open" if not set(answer.split()) | set(status.split()) <= known or not answer else "CONTRADICTED"
-        word = "confirmed" if answer == status and word != "open" else word
-        word = "CONTRADICTED" if any(a != b and {a, b} <= known for a, b in both) else word
-    total[word] += 1
-    if word != "confirmed":
-        print(f"{word}: {row['file']}: {status} {answer}")
-print(", ".join(f"{number} {word}" for word, number in total.items()))
-sys.exit(1 if total["CONTRADICTED"] + total["CHANGED"] else 3 if total["open"] or not total["confirmed"] else 0)
-'''
+def script_text(name: str) -> str:
+    """A script that ships with the package, for certificates. Raises InputError where it is not installed."""
+    for folder in shipped("proofs"):
+        if (folder / name).is_file():
+            return text_of(folder / name)
+    raise InputError(f"{name} is not installed", None, "install dmaverify from a wheel or a checkout")
 
 
 # ---------------------------------------------------------------- asking cvc5

@@ -20,7 +20,7 @@ from dmaverify.program.tensor import Tensor
 from dmaverify.program.turns import Affine
 from dmaverify.program.views import View, Views
 from dmaverify.prove.move.defined import NotCovered, address_of, cell_at, position_of
-from dmaverify.prove.move.questions import any_position
+from dmaverify.prove.move.questions import address_by_steps, any_position
 from dmaverify.prove.move.script import PLAIN, Script, ScriptWriter, SizesAsked, disjunction, text_of
 from dmaverify.prove.move.views import offsets_of, shift_units
 from dmaverify.prove.smt import number
@@ -110,12 +110,8 @@ def _turns(writer: ScriptWriter, counts: Sequence[int]) -> list[Lin]:
 
 
 def _at(writer: ScriptWriter, name: str, base: Lin, amount: Affine, turns: Sequence[Lin]) -> Lin:
-    """`base` moved by an amount that is affine in the turns, by core/loop-step, as a named number."""
-    text, value = text_of(base + amount.constant), base + amount.constant
-    for turn, step in zip(turns, amount.steps, strict=True):
-        text = f"(core/loop-step {text} {text_of(turn)} {number(step)})"
-        value = value + turn * step
-    return writer.integer(name, text, value)
+    """`base` moved by an amount that is affine in the turns."""
+    return address_by_steps(writer, name, base + amount.constant, turns, amount.steps)
 
 
 def _part(writer: ScriptWriter, part: PartOfTensor) -> Script:

@@ -1,8 +1,8 @@
 """The facts that rules speak of, computed from tensors, commands and accesses.
 
-Knows: every port of `targets/facts.py`, as numbers of one transfer or access.
+Knows: every port of `encodings/core/scopes.toml`, as numbers of one transfer or access.
 Does not know: rules, severities, any machine.
-Law: one port, one meaning (`targets/facts.py`); a gcd port is 0 only when every number it divides is 0, and is exact
+Law: one port has one meaning, which stands there; a gcd port is 0 only when every number it divides is 0, and is exact
 for all addresses of a nest, because all of them are multiples of m exactly when base and strides are
 (proofs/alignment-step.smt2).
 

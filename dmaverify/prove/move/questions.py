@@ -96,10 +96,11 @@ def _counters(writer: ScriptWriter, command: Command, prefix: str) -> list[Lin]:
 
 
 def address_by_steps(
-    writer: ScriptWriter, name: str, base: int, counters: Sequence[Lin], strides: Sequence[int]
+    writer: ScriptWriter, name: str, base: int | Lin, counters: Sequence[Lin], strides: Sequence[int]
 ) -> Lin:
-    """The address of counters, by core/loop-step, as a named number."""
-    text, value = number(base), Lin(base)
+    """`base` moved by the strides of counters, by core/loop-step, as a named number."""
+    value = base if isinstance(base, Lin) else Lin(base)
+    text = text_of(value)
     for counter, stride in zip(counters, strides, strict=True):
         text = f"(core/loop-step {text} {text_of(counter)} {number(stride)})"
         value = value + counter * stride

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from dmaverify.testing import drawn_moves as moves
-from dmaverify.testing import drawn_orders as orders
-from dmaverify.testing import drawn_programs as programs
-from dmaverify.testing import drawn_views as views
+from lab import drawn_moves as moves
+from lab import drawn_orders as orders
+from lab import drawn_programs as programs
+from lab import drawn_views as views
+
 from dmaverify.testing.draw import Draw, Seeded
 from dmaverify.values import dataclass, field
 

@@ -6,8 +6,9 @@ Law: as in `written`.
 
 from __future__ import annotations
 
+from lab.pages import Page, stream, tensor, tile
+
 from dmaverify.testing.draw import Draw
-from dmaverify.testing.pages import Page, stream, tensor, tile
 
 
 def engines(draw: Draw, fault: str) -> tuple[str, str]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import random
 
-from dmaverify.testing.random_templates import Drawn, SizedTerm, mapping_of, product_of, strides_of
+from lab.random_templates import Drawn, SizedTerm, mapping_of, product_of, strides_of
+
 from dmaverify.values import dataclass, field, replace
 
 Entry = list[str]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lab.pages import DTYPES, Page, size_of_axis, stream, tensor, tile, views
+
 from dmaverify.testing.draw import Draw
-from dmaverify.testing.pages import DTYPES, Page, size_of_axis, stream, tensor, tile, views
 from dmaverify.values import dataclass
 
 # ---------------------------------------------------------------- tiled axes

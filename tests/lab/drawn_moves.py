@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 
+from lab.pages import DTYPES, Page, stream, tensor
+
 from dmaverify.testing.draw import Draw
-from dmaverify.testing.pages import DTYPES, Page, stream, tensor
 
 # ---------------------------------------------------------------- gathers and scatters
 
