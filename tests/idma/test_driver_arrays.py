@@ -70,6 +70,19 @@ def test_a_launch_stays_in_an_array_whose_address_is_stated(tmp_path: Path, leng
     assert any("n <= 256" in one for one in found.conditions) == (length == "n")
 
 
+def test_what_another_file_holds_lies_at_an_address_of_its_own(tmp_path: Path) -> None:
+    """A `main` that hands `&args` of a header that is not there to a job of this file; UNKNOWN before."""
+    body = f"{START}(to, args, 16); snrt_dma_wait_all();"
+    job = (
+        f"static void job(int *args, char *to) {{ {body} }}\nint main(void) {{ job(&args, (char *)0x1000); return 0; }}"
+    )
+    found = verdict(tmp_path, job)
+    assert found.status is Status.PROVED
+    assert "no launch leaves &args" in found.conditions
+    assert any("&args" in one and one.startswith("main(): ") for one in found.conditions)
+    assert verdict(tmp_path, job.replace("job(&args", "int args = 4; job(&args")).status is Status.REFUTED
+
+
 def test_arrays_that_other_files_may_lay_out_leave_a_condition(tmp_path: Path) -> None:
     for said in ("extern uint8_t a[256];", '__attribute__((section(".l1"))) uint8_t a[256];'):
         found = verdict(

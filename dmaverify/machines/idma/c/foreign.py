@@ -206,6 +206,18 @@ class ForeignReader(Launcher):
         )
         return replace(base, number=None if base.number is None else base.number + at)
 
+    def _pointer_expression(self, part: Part) -> Value:
+        """`&name` of what lies outside of functions, and is not followed: where it lies, the linker says."""
+        found, of = super()._pointer_expression(part), self.operand(part.field("argument"))
+        named = str(part).startswith("&") and of is not None and of.type == "identifier"
+        if found.number is not None or type(found) is not Value or not named or of is None or not self._reads():
+            return found
+        if f"{part}" in self.defines or any(str(of) in scope for scope in self.scopes[1:]):
+            return found
+        if not self.file.declares(str(of)):
+            self.foreign_name(of)
+        return self._begin_of(f"&{of}", found.type, f"&{of}", 0, lasting=True)
+
     def _object(self, part: Part, declarator: Part, name: str, initial: Part | None) -> bool:
         made, held = super()._object(part, declarator, name, initial), self.scopes[-1].get(name)
         if self.stack == 1 and len(self.scopes) == _OUTERMOST and isinstance(held, WholeObject) and held.place:
