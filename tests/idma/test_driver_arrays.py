@@ -51,12 +51,16 @@ def test_a_launch_stays_in_the_arrays_that_it_begins_in(
         ("snrt_dma_start_2d(a, b, 16, 32, 16, n)", "n <= 8"),
         (f"for (uint32_t i = 0; i < n; i++) {START}(a + 64 * i, b, 64)", "n <= 4"),
         (f"for (uint32_t i = 0; i < n; i++) {START}(a, &b[64 * i], 64)", "n <= 4"),
+        (f"uint8_t r[16][64]; for (uint32_t i = 0; i < n; i++) {START}(r[i], a, 64)", "n <= 16"),
+        (f"uint16_t h[64], *p = &h[64]; {START}(a, p - n, 32)", "n >= 16"),
     ],
 )
+@pytest.mark.parametrize("where", ["file", "function"])
 def test_how_far_a_launch_may_reach_is_a_condition_on_the_arguments(
-    tmp_path: Path, launch: str, condition: str
+    tmp_path: Path, launch: str, condition: str, where: str
 ) -> None:
-    found = verdict(tmp_path, f"{FILE}void f(uint32_t n) {{ {launch}; snrt_dma_wait_all(); }}")
+    text = f"void f(uint32_t n) {{ {launch}; snrt_dma_wait_all(); }}"
+    found = verdict(tmp_path, f"{FILE}{text}" if where == "file" else text.replace("{ ", f"{{ {FILE}", 1))
     assert found.status is Status.PROVED
     assert any(condition in one for one in found.conditions)
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
-from dmaverify.errors import InputError, Span, nearest
+from dmaverify.errors import InputError, Span, did_you_mean
 from dmaverify.machines.idma.engine import FLAGS, Backend, Request, protocol_named, refusal, variant_named
 from dmaverify.machines.idma.law import MemorySystem
 from dmaverify.machines.idma.nd import Descriptor, Dim
@@ -173,7 +173,4 @@ def copy_of_row(row: Mapping[str, Any]) -> tuple[Backend, MemorySystem, int, int
 def _only(row: Mapping[str, Any], known: Collection[str]) -> None:
     for key in row:
         if key not in known:
-            near = nearest(key, known)
-            raise InputError(
-                f"unknown key `{key}`", None, f"did you mean `{near}`?" if near else ", ".join(sorted(known))
-            )
+            raise InputError(f"unknown key `{key}`", None, did_you_mean(key, known) or ", ".join(sorted(known)))

@@ -13,7 +13,7 @@ Source: iDMA paper, 2.1 and Table 1.
 
 from __future__ import annotations
 
-from dmaverify.errors import InputError, nearest
+from dmaverify.errors import InputError, did_you_mean
 from dmaverify.machines.idma import registers
 
 PAPER = {one.paper: name for name, one in registers.MAPS.items()}
@@ -33,7 +33,6 @@ def front_end_named(name: str) -> str:
     """A front-end of an engine by its name, also the paper's. Raises InputError for what is none."""
     known = {own: own for own in NAMES if own != "job"} | PAPER | dict.fromkeys(("reg_32_rt_3d", REAL_TIME), REAL_TIME)
     if name not in known:
-        near = nearest(name, known)
-        hint = f"did you mean `{near}`?" if near else f"one of {', '.join(dict.fromkeys(known.values()))}"
+        hint = did_you_mean(name, known) or f"one of {', '.join(dict.fromkeys(known.values()))}"
         raise InputError(f"no front-end `{name}`", None, hint)
     return known[name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dmaverify.errors import InputError, Source, nearest
+from dmaverify.errors import InputError, Source, did_you_mean
 from dmaverify.language.files import read_text
 from dmaverify.machines.idma.c.arguments import Arguments, Symbols
 from dmaverify.machines.idma.c.driver import Driver, FunctionOfFile, read_driver
@@ -94,8 +94,7 @@ def function_named(file: DriverFile, name: str) -> str:
     if not name:
         said = f"{file.path} has {len(known)} functions that launch" if known else f"{file.path} has none that launches"
         raise InputError(said, None, f"name one: {file.path}::{known[0] if known else 'NAME'}")
-    near = nearest(name, known)
-    hint = f"did you mean `{near}`?" if near else f"functions that launch: {', '.join(known) or 'none'}"
+    hint = did_you_mean(name, known) or f"functions that launch: {', '.join(known) or 'none'}"
     raise InputError(f"{file.path} has no function `{name}` that launches", None, hint)
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dmaverify.errors import InputError, nearest
+from dmaverify.errors import InputError, did_you_mean
 from dmaverify.machines.idma.built import built_options, is_built
 from dmaverify.machines.idma.engine import AXI, AXIS, FLAGS, INIT, Backend, Request, protocol_named, variant_named
 from dmaverify.machines.idma.front_ends import front_end_named
@@ -194,8 +194,7 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
     given = dict(options)
     for name in given:
         if name not in KNOWN:
-            near = nearest(name, KNOWN)
-            hint = f"did you mean `{near}`?" if near else f"known: {', '.join(KNOWN)}"
+            hint = did_you_mean(name, KNOWN) or f"known: {', '.join(KNOWN)}"
             raise InputError(f"unknown option `{name}`", None, hint)
     full = full_options(target, given)
     if "length_width" not in given and isinstance(full["address_width"], int):

@@ -32,6 +32,7 @@ class LoopCut:
     turns: int = 1
     points: tuple[Poly, ...] = ()
     writes: bool = False  # memory: what a round reads of it, another one may have written
+    loses: bool = False  # objects whose address a round gives away: they have no values before it
 
 
 class Recut(Exception):

@@ -215,6 +215,7 @@ class ObjectPlace:
     why: str = ""
     outside: bool = False
     end: Path | None = None  # where `path` would be, of the end behind an array
+    far: tuple[Path, tuple[tuple[Shape, int], ...]] | None = None  # where it lies: so many of each type behind a path
 
     @property
     def element(self) -> tuple[Path, int] | None:
@@ -226,40 +227,53 @@ class ObjectPlace:
         own = self.shape
         none = own if isinstance(own, UnreadType) else UnreadType(f"`.{name}` of what is no structure")
         shape = own.member(name) if isinstance(own, StructType) else none
-        return replace(self, path=None if self.path is None else (*self.path, name), shape=shape)
+        return replace(self, path=None if self.path is None else (*self.path, name), shape=shape, far=None)
 
     def first(self) -> ObjectPlace:
         """The first element of an array: what its name points at."""
         shape = self.shape.element if isinstance(self.shape, ArrayType) else UnreadType("an element of no array")
         return replace(self, path=None if self.path is None else (*self.path, 0), shape=shape)
 
-    def moved(self, by: Value, text: str) -> ObjectPlace:
-        """The element so many behind this one."""
+    def moved(self, by: Value, text: str, *, asked: bool = True) -> ObjectPlace:
+        """The element so many behind this one; which it is of a few is `asked` where an argument decides."""
         own = self.end if self.path is None else self.path
         if own is None:
-            return self
+            if self.far is None or by.number is None:
+                return replace(self, far=None)
+            return replace(self, far=(self.far[0], (*self.far[1], (self.shape, by.number))))
         last = own[-1] if own else ""
         above = self.whole.shape
         for step in own[:-1]:
             above = above.element if isinstance(above, ArrayType) else _member(above, str(step))
         first, count = (last, above.count) if isinstance(above, ArrayType) and isinstance(last, int) else (0, 1)
         number = by.number
+        far = None if by.number is None else (own, ((self.shape, by.number),))
         if isinstance(number, Symbolic):
-            asked = range(-first, count - first) if count <= MOST_ASKED else ()
-            number = next((n for n in asked if number == n), None)
+            few = range(-first, count - first) if asked and count <= MOST_ASKED else ()
+            number = next((n for n in few if number == n), None)
         if number is None:
             why = by.why or f"the index of `{text}` is an argument"
-            return replace(self, path=None, end=None, why=why, outside=False)
+            return replace(self, path=None, end=None, why=why, outside=False, far=far)
         at = first + int(number)
         if not 0 <= at < count:
             why = f"`{text}` is element {at}, and `{self.whole.name}` has {count} there"
             end = (*own[:-1], at) if at == count and isinstance(last, int) else None
-            return replace(self, path=None, why=why, outside=True, end=end)
+            return replace(self, path=None, why=why, outside=True, end=end, far=far)
         return replace(self, path=(*own[:-1], at), end=None, outside=False) if isinstance(last, int) else self
 
 
 def _member(shape: Shape, name: str) -> Shape:
     return shape.member(name) if isinstance(shape, StructType) else UnreadType(name)
+
+
+def place_in(place: ObjectPlace, word: int) -> int | None:
+    """How far into its object a part lies, in bytes; None where that is not known."""
+    path, more = place.far or (place.path, ())
+    at = None if path is None else offset_of(place.whole.shape, path, word)
+    for shape, number in more:
+        size = size_of(shape, word)
+        at = at + number * size if at is not None and size else None
+    return at
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,8 @@ class Arguments:
     kept: dict[str, str] = field(default_factory=dict)  # symbols of what is the same each time, by what it is
     stated: dict[str, None] = field(default_factory=dict)
     generic: bool = True  # loops are followed for any count
+    taking_turns: bool = True  # elements that a round chooses are few, which take turns
+    indexed: bool = False  # a round of a loop chooses an element
     loops: list[Any] = field(default_factory=list)  # parts of them of which two rounds stand for all
     cuts: Mapping[tuple[int, int], Any] = field(default_factory=dict)  # how loops are looked at, by where they are met
 

@@ -18,7 +18,7 @@ from dmaverify.machines.idma.c.aggregates import (
     MemoryObject,
     ObjectPlace,
     WholeObject,
-    offset_of,
+    place_in,
     size_of,
 )
 from dmaverify.machines.idma.c.arguments import KnownArray, polynomial
@@ -193,10 +193,10 @@ class ForeignReader(Launcher):
         found = super().plain(value, part)
         place = value.place if isinstance(value, (WholeObject, KnownPointer)) else None
         held = isinstance(value, KnownPointer) or (place is not None and isinstance(place.shape, ArrayType))
-        if found.number is not None or place is None or place.path is None or not held or not self.lays_out:
+        if found.number is not None or place is None or not held or not self.lays_out or not self._reads():
             return found
-        whole, at = place.whole, offset_of(place.whole.shape, place.path, self.word)
-        if at is None or not self._reads():
+        whole, at = place.whole, place_in(place, self.word)
+        if at is None:
             return found
         each = self.since is not None and whole.born > self.since
         key = f"&{whole.name} object {whole.born}"

@@ -35,6 +35,9 @@ _SETS = re.compile(r"(?<![=!<>])=(?!=)|<<=|>>=|[+][+]|--|\b(return|break|goto)\b
 class LoopRunner(ForeignReader):
     """A launcher that follows counted loops of any count."""
 
+    cut: LoopCut | None = None
+    """Of the loop of which a round is gone through."""
+
     def _loop(self, whole: Part, condition: Part | None, body: Part | None, update: Part | None) -> None:
         before = self._read_by(condition)
         self._looped(whole, condition, body, update)
@@ -65,9 +68,13 @@ class LoopRunner(ForeignReader):
         moving = self._moving(body, {name})
         first = {name: (start, step)} | {other: (self.name_of(other), by) for other, by in moving.items()}
         since, epoch, loops = self.since, self.epoch, len(arguments.loops)
+        if cut.loses:
+            self.mentions(body, "a loop that gives its address away")
+        outer, self.cut = self.cut, cut
         self.since = self.serial if since is None else since
         for begin, end in stretches(arguments.trace, cut, count):
             self._rounds(whole, body, cut, begin, end, first)
+        self.cut = outer
         if self.epoch != epoch and any(one.type in ELEMENTS for one in condition.every()):
             raise Stuck("what is read from memory ends a loop that writes memory")
         if self.epoch != epoch and not cut.writes and len(arguments.loops) > loops:
@@ -122,6 +129,22 @@ class LoopRunner(ForeignReader):
         for name in {variable(self.file, part) for part in body.every()} - first.keys():
             if name:
                 self._carry(name)
+
+    def differs(self, index: Value) -> bool:
+        poly = None if index.number is None else polynomial(index.number)
+        if poly is None or self.arguments is None:
+            return False
+        if not any(poly.symbols & {loop.number, loop.later} for loop in self.arguments.loops):
+            return False
+        self.arguments.indexed = True
+        return not self.arguments.taking_turns
+
+    def lose(self, whole: MemoryObject, why: str) -> None:
+        """An object that was there before a loop loses its values before it: then no round carries them over."""
+        before = self.since is not None and whole.born <= self.since
+        if before and self.cut is not None and not (self.cut.loses or whole.lost or whole.constant):
+            raise Recut(replace(self.cut, loses=True))
+        super().lose(whole, why)
 
     def touched(self, whole: MemoryObject) -> None:
         if self.since is not None and whole.born <= self.since:

@@ -111,7 +111,7 @@ class ObjectReader(ShapeReader):
         index = self.value(part.field("index"))
         if self.open_in(part, [argument, part.field("index")], marks):
             index = unknown(f"the order within `{part}` is the compiler's")
-        return place.moved(index, str(part))
+        return place.moved(index, str(part), asked=not self.differs(index))
 
     def pointed(self, part: Part | None) -> ObjectPlace:
         """What a pointer that `points` points at."""

@@ -43,6 +43,10 @@ class ShapeReader(Evaluator):
         self.arrays: dict[str, str] = {}  # that the text declares, with how long they are, in words
         self.elsewhere: set[str] = set()  # of these, what another file may lay out
 
+    def differs(self, index: Value) -> bool:
+        """Whether a number is another one in each round of a loop that is looked at once for all."""
+        return False
+
     def shape_of(self, part: Part | None) -> Shape:
         """The type that a type node names."""
         if part is None:

@@ -73,6 +73,7 @@ class ArgumentSearch:
     flown: list[FunctionLaunches] = field(default_factory=list)  # what was launched, of every run that was followed
     complete: bool = False
     looped: Sequence[object] = ()  # loops of any count in the last run
+    indexed: bool = False  # a round of them chose an element
     based: Mapping[Base, str] = field(default_factory=dict)  # arrays that its launches begin in
 
     @property
@@ -137,10 +138,14 @@ class ArgumentSearch:
     def _run(self, values: Mapping[str, int], *, generic: bool) -> SymbolicRun | None:
         """One run; None of one with loops of any count that shows nothing."""
         done = self._tried(values, generic=generic)
+        if self.indexed and (done.region is None or fixes(done.region.facts, self.function.symbols.known)):
+            other = self._tried(values, generic=generic, taking_turns=False)
+            done = other if other.status == "proved" else done
         return None if generic and self.looped and done.status != "proved" else done
 
-    def _tried(self, values: Mapping[str, int], *, generic: bool) -> SymbolicRun:
+    def _tried(self, values: Mapping[str, int], *, generic: bool, taking_turns: bool = True) -> SymbolicRun:
         divisors: dict[str, Poly] = {}
+        self.indexed = False
         known, cuts = dict(values), dict[tuple[int, int], LoopCut]()
         for _ in range(MOST_RESTARTS):
             ends = {one.name: (one.least, one.most) for one in self.function.symbols.known.values() if one.least >= 0}
@@ -151,7 +156,7 @@ class ArgumentSearch:
             except Stuck as error:
                 return SymbolicRun("open", known, why=str(error))
             arguments = Arguments(self.function.symbols, known, trace, generic=generic, cuts=cuts)
-            self.looped = arguments.loops
+            arguments.taking_turns, self.looped = taking_turns, arguments.loops
             try:
                 done = self._launched(arguments, trace)
             except Misaligned as error:
@@ -186,7 +191,10 @@ class ArgumentSearch:
         return SymbolicRun("open", known, why="too many divisibilities at once")
 
     def _launched(self, arguments: Arguments, trace: Trace) -> SymbolicRun:
-        found = self.function.run(arguments)
+        try:
+            found = self.function.run(arguments)
+        finally:
+            self.indexed = self.indexed or arguments.indexed
         if found is None and arguments.loops:
             raise Stuck("an assertion of a round does not hold")
         if found is None:
