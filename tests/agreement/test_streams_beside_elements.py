@@ -34,7 +34,7 @@ STREAMS = ['time = "B", packet = "C"', 'time = "C", packet = "B"', 'packet = "B,
 
 def judged(folder: Path, target: str, text: str) -> Verdict:
     plan = folder / "p.toml"
-    plan.write_text(HEAD.format(target=target) + text)
+    plan.write_text((HEAD if "[axes]" not in text else HEAD[: HEAD.index("[axes]")]).format(target=target) + text)
     (verdict,) = check(plan)
     return verdict
 
@@ -81,3 +81,16 @@ def test_which_of_several_places_of_an_element_a_stream_reads_is_not_followed(tm
         assert judged(tmp_path, "toy", text.replace("6400", base)).status.value == status
     once = MOVE.format(source="B, C # 40", dest="B, C # 50", stream=STREAMS[0]).replace("6400", "42")
     assert {finding.rule for finding in judged(tmp_path, "toy", once).errors} == {"core/overlap"}
+
+
+@pytest.mark.parametrize(("slices", "status"), [("A # 64", "refuted"), ("A / 4 # 64", "refuted"), ("1 # 64", "proved")])
+def test_a_tile_of_one_of_two_terms_leaves_what_the_other_still_names(slices: str, status: str, tmp_path: Path) -> None:
+    text = f"""[transfer.t]
+dtype = "i32"
+loop = {{ t = 2 }}
+source = {{ tier = "hbm", base = 64, element = "A, C" }}
+dest = {{ tier = "dm", slice = "{slices}", element = "A, C", view = {{ tile = "A", length = 1, start = "0" }} }}
+stream = {{ time = "A = 1", packet = "C" }}
+"""
+    found = judged(tmp_path, "rngd", text.replace("[transfer", "[axes]\nA = 8\nC = 16\n[transfer", 1))
+    assert found.status.value == status, found.findings
