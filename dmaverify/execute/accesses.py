@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, find, sizes_of
+from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, find, placed, sizes_of
 from dmaverify.execute.moves import walked
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.tensors import BOTTOM, SeenTensor, kinds_at, laid_out, seen, streamed, units, zeros_in
@@ -111,7 +111,7 @@ class Fetching:
             if self.reach.reads:
                 outcome.leave(word, "the stream has elements that memory lacks")
             else:
-                outcome.break_(word, "the stream has elements that memory has no place for")
+                placed(address, cells, outcome, word)
         if not self.reach.reads:
             once, count = np.unique(address[address != NONE], return_counts=True)
             if (count > 1).any():

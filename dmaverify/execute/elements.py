@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmaverify.execute.address import WIDE
-from dmaverify.execute.outcome import Beyond
-from dmaverify.execute.tensors import SeenTensor
+from dmaverify.execute.outcome import Beyond, Outcome
+from dmaverify.execute.tensors import Cells, SeenTensor
 from dmaverify.language.expr import Expr, axes_of
+from dmaverify.language.meaning import TOP
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,3 +74,18 @@ class ElementPlaces:
         """The addresses of elements; NONE where there is none."""
         place, found = find(self.element, wanted)
         return np.where(found, self.address[place], NONE) if len(self.address) else np.full(len(wanted), NONE)
+
+
+def placed(at: Numbers, written: Cells, outcome: Outcome, word: str = "core/in-bounds") -> NDArray[np.bool_]:
+    """Which elements of a stream are followed to where they are written: `at`, NONE of those that it has no place for.
+    Top padding may take these, and no text says which of it; where there is none, they break `word`.
+    """
+    there: NDArray[np.bool_] = at != NONE
+    if there.all():
+        return there
+    if not (written.kind == TOP).any():
+        outcome.break_(word, "the stream has elements that the destination has no place for")
+        return np.ones_like(there)
+    for one in (word, "core/in-bounds", "core/reads-live", "core/writes-once"):
+        outcome.leave(one, "which padding takes what the destination does not hold is not followed")
+    return there

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmaverify.execute.address import Batch, DeclaredRegion, must_fit, strided
-from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, find, sizes_of
+from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, find, placed, sizes_of
 from dmaverify.execute.judge import UnitJudge
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.promise import (
@@ -128,7 +128,7 @@ class TransferRun:
     def _flowed(self, views: tuple[SeenTensor, SeenTensor]) -> tuple[Copies, Outcome]:
         outcome = Outcome()
         parts: list[tuple[Numbers, Numbers, Numbers, Numbers]] = []
-        padded = False
+        padded = several = False
         known: dict[str, int] = {}
         done: dict[int, int] = {}
         for flow in self.move.flows:
@@ -139,19 +139,20 @@ class TransferRun:
                     outcome.leave(word, "what the padding of a stream touches that walks a part is not followed")
             count = len(stream.at)
             places = ElementPlaces(views[0], self.names, self.source.named)
+            several = several or not places.alone
             read = places.of(self.names.of(stream.coords, count, self.source.named))
             element = self.names.of(stream.coords, count, self.dest.named)
             write = self._spread(views[1], element, done)
-            if (write == NONE).any():
-                outcome.break_("core/in-bounds", "the stream has elements that the destination has no place for")
+            taken = placed(write, self.dest, outcome)
+            padded = padded or not taken.all()
             number = known.setdefault(flow.engine or str(len(known)), len(known)) if len(self.move.flows) > 1 else 0
             engine = stream.engine + number * 4096
-            parts.append((read, write, engine, stream.at % stream.packet))
+            parts.append((read[taken], write[taken], engine[taken], (stream.at % stream.packet)[taken]))
         width = self.width
         reads, writes = (units(np.concatenate([p[i] for p in parts]), width) for i in (0, 1))
         engines, offsets = (np.repeat(np.concatenate([p[i] for p in parts]), width) for i in (2, 3))
         offsets = offsets * width + np.tile(np.arange(width), len(offsets) // max(1, width))
-        return Copies(reads, writes, engines, offsets, engines, not padded, flows=True,
+        return Copies(reads, writes, engines, offsets, engines, not padded, flows=True, open_places=several,
                       open_packets=any(flow.open_packet for flow in self.move.flows)), outcome  # fmt: skip
 
     def _rooms(self) -> Iterator[int]:
@@ -216,6 +217,9 @@ class TransferRun:
     def _in_place(self, copies: Copies, promise: Promise, outcome: Outcome) -> None:
         if self.move.source.tier != self.move.dest.tier:
             return
+        if copies.open_places:
+            outcome.leave("core/overlap", "which of the places of an element is read is not followed")
+            return
         cuts: tuple[str, ...] = ("first", "windows") if self.machine.request else ("units", "packets")
         if self.move.word:  # words that are cut nobody knows where may be as small as units
             known = None not in (self.move.windows, *(nest.windows for nest in self.move.nests))
@@ -274,7 +278,7 @@ class TransferRun:
         found = np.array([known.get(at, at) for at in read.tolist()], np.int64)
         if ((found != read) & (held(self.dest.region, self.promise.dest, write) >= 0)).any():
             said = "an iteration reads what one before it has written"
-            if not sure or copies.open_engines or len(distinct(copies.engine)) > 1:
+            if not sure or copies.open_places or copies.open_engines or len(distinct(copies.engine)) > 1:
                 outcome.leave("core/overlap", f"{said}, if nothing else is done in between")
             else:
                 outcome.break_("core/overlap", said)

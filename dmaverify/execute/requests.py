@@ -30,6 +30,7 @@ class Copies:
     flows: bool = False  # the positions of a stream, not a printed nest
     open_engines: bool = False  # several commands, and nothing says whether one engine does them all
     open_packets: bool = False  # the longest runs, or less
+    open_places: bool = False  # the source holds an element at several places, and nothing says which is read
 
 
 def requests_of(copies: Copies, most: int, cut: str) -> Numbers:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, sizes_of
+from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, placed, sizes_of
 from dmaverify.execute.judge import UnitJudge
 from dmaverify.execute.moves import PADDING, judged, walked_nests
 from dmaverify.execute.outcome import Beyond, Outcome
@@ -180,11 +180,13 @@ class Moved:
             outcome.break_("core/in-bounds", "the stream walks positions that are no key")
         for word in ("in-bounds", "padding", "reads-live", "writes-once") if stream.padded else ():
             outcome.leave(f"core/{word}", "what the padding of a stream touches is not followed row by row")
-        if (write == NONE).any() or (read == NONE).any():
-            outcome.break_("core/in-bounds", "the stream has elements that a side has no place for")
+        taken = placed(write, self.table if rows.scatter else self.load, outcome)
+        read, write = read[taken], write[taken]
+        if (read == NONE).any():
+            outcome.break_("core/in-bounds", "the stream has elements that the source has no place for")
         reads, writes = units(read, self.table.width), units(write, self.table.width)
         none = np.zeros(len(reads), np.int64)
-        return Copies(reads, writes, none, none, none, not stream.padded, flows=True)
+        return Copies(reads, writes, none, none, none, not stream.padded and bool(taken.all()), flows=True)
 
     def _printed(self, printed: RunPrintedRows, listed: tuple[int, ...], outcome: Outcome) -> Copies:
         """The commands of one row, key by key."""

@@ -13,6 +13,7 @@ the digit at its start).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,6 +116,8 @@ def seen(cells: Cells, held: HeldTensor, values: Mapping[str, int]) -> SeenTenso
     shift: dict[str, int] = {}
     bare, short = shown.copy(), False
     for tile in held.tiles:
+        if any(_in_several(held, axis, size) for axis, size in axes_of(tile.digit).items()):
+            raise Beyond(f"a tile of `{tile.digit}`, and another term with the same elements")
         if tile.length > tile.digit.size:
             raise Beyond(f"a tile of {tile.length} of `{tile.digit}`")
         start = start_at(tile.start, values)
@@ -138,6 +141,15 @@ def seen(cells: Cells, held: HeldTensor, values: Mapping[str, int]) -> SeenTenso
         ragged = short or bool(outside)  # a tile of the tile cuts off what reaches beyond
         return SeenTensor(cells, shown, coords, shift, "", ragged)
     return SeenTensor(cells, shown, coords, shift, outside, not outside)
+
+
+def _in_several(held: HeldTensor, axis: str, size: int) -> bool:
+    """Whether terms of the tensor hold an axis as if it were larger: a tile cuts one of them, and shows what the others
+    still name. Quotients that are rounded up make less than twice as much.
+    """
+    bare = [_padded(term)[-1] for _, expr in held.fields for term in terms_of(expr)]
+    own = [term.size for term in bare if axis in axes_of(term) and term.size > 1]
+    return len(own) > 1 and prod(own) >= 2 * size
 
 
 def in_tiles(held: HeldTensor, values: Mapping[str, int], *, around: bool = False) -> Mask:

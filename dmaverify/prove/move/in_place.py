@@ -16,12 +16,12 @@ from typing import Any
 from dmaverify.language.numbers import below, moves, same
 from dmaverify.layout.addresses import Layout
 from dmaverify.program.command import Command, Port
-from dmaverify.program.space import SPAN, Space, layout_of, local_address, unit_bits_of
+from dmaverify.program.space import SPAN, Space, global_address, layout_of, local_address, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Views
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.overlap import Early, Streams, relies_on_order, written_early
-from dmaverify.prove.move.scene import full_counters, named_counters
+from dmaverify.prove.move.scene import Side, addresses, full_counters, named_counters
 from dmaverify.prove.move.views import looped
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import atom_bytes, burst_windows
@@ -64,12 +64,12 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
         )
         return
     case.asked += session.asked
-    if early == "unknown":
+    if early == "unknown" or (isinstance(early, Early) and not _harms(case, commands, early)):
+        said = "the order of their reads and writes was not decided"
+        if early != "unknown":
+            said = "whether one that is written before it is read changes what arrives was not decided"
         case.status["core/overlap"] = "unknown"
-        case.by["core/overlap"] = (
-            f"bytes {low}..{high - 1} of {source.tier} are in both, and the order of their reads and writes was not "
-            "decided"
-        )
+        case.by["core/overlap"] = f"bytes {low}..{high - 1} of {source.tier} are in both, and {said}"
         return
     case.status["core/overlap"] = "refuted"
     case.findings.append(
@@ -89,6 +89,18 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
             else (),
         )
     )
+
+
+def _harms(case: Case, commands: Sequence[Command], early: Early) -> bool:
+    """Whether the early write puts another element there, by the source's mapping, and what reads it is asked for."""
+    source, dest = (Side(t, space, case.bits) for t, space in zip(case.transfer.buffers, case.spaces, strict=True))
+    (writer, counters), (reader, later) = early.write, early.read
+    came = source.cell_at(global_address(commands[writer].read, addresses(commands[writer], counters)[0]))
+    lies = source.cell_at(early.address)
+    asked = dest.cell_at(global_address(commands[reader].write, addresses(commands[reader], later)[1]))
+    same_units = came.unit == lies.unit or came.index is None
+    alike = came.inside == lies.inside and came.kind == lies.kind and came.indices == lies.indices and same_units
+    return asked.index is not None and not alike
 
 
 def _writes_what_lies_there(case: Case, programs: Sequence[Sequence[Command]]) -> bool:

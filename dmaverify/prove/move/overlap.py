@@ -2,8 +2,10 @@
 
 Knows: commands, engines as sequences, the order of the loops of a command.
 Does not know: tensors, machines, how a finding is shown.
-Law: `None` means that every byte is read, by whoever reads it, before any command writes it: the move is as safe as one
-between two memories. Every pair of a command that writes and one that reads is decided, a command with itself too.
+Law: `None` means that every byte is read, by whoever reads it, before any command changes it: the move is as safe as
+one between two memories. Every pair of a command that writes and one that reads is decided, a command with itself too.
+An iteration that writes a byte back where it read it changes none: if all others come behind the reads of a byte, what
+it writes back is what was there at first.
 
 A command moves request by request in the order of its loops, each request read before it is written; a burst longer
 than the machine's requests is several of them. So byte b is at risk when request p writes it and a later one q reads
@@ -76,7 +78,7 @@ def written_early(
                 if found is None and 0 < request_units < writer.burst:
                     found = _in_burst(i, writer, request_units, session)
             elif writer.engine != reader.engine or i < j:
-                found = _across(i, j, writes[i], reads[j], session)
+                found = _across(i, j, writer, writes[i], reads[j], session)
             else:
                 continue
             if isinstance(found, Early):
@@ -102,15 +104,46 @@ def _walk(command: Command, *, writes: bool) -> Walk:
     return Walk(global_address(command.write if writes else command.read, walk.base), walk.loops)
 
 
-def _across(i: int, j: int, write: Walk, read: Walk, session: Session) -> Early | str | None:
-    """Any shared byte is at risk."""
+def _across(i: int, j: int, writer: Command, write: Walk, read: Walk, session: Session) -> Early | str | None:
+    """Any shared byte that the writer changes is at risk."""
     status = shared(write, read, session, "core/overlap")
     if status != "sat":
         return "unknown" if status == "unknown" else None
     met = found_meeting(write, read, session)
     if met is None:
         return "unknown"
-    return Early((i, met.first), (j, met.second), met.address)
+    if not _writes_back(writer, met.first):
+        return Early((i, met.first), (j, met.second), met.address)
+    names = [[f"{letter}{n}" for n in range(len(walk.loops))] for letter, walk in (("a", write), ("b", read))]
+    parts = [(s, name) for (_, s), name in zip(write.loops, names[0], strict=True)]
+    parts += [(-s, name) for (_, s), name in zip(read.loops, names[1], strict=True)]
+    counts = [count for count, _ in (*write.loops, *read.loops)]
+    variables = tuple((name, 0, count) for name, count in zip((*names[0], *names[1]), counts, strict=True))
+    meet = f"(= {linear(0, parts)} {number(read.base - write.base)})"
+    query = Query(variables, (meet, _changes(writer, names[0])))
+    answer = session.ask(query, "core/overlap")
+    if answer.status != "sat":
+        return "unknown" if answer.status == "unknown" else None
+    best = session.smallest(query, [*names[0], *names[1]], answer).model
+    first, second = (tuple(best[name] for name in side) for side in names)
+    return Early((i, first), (j, second), write.address(first))
+
+
+def _writes_back(command: Command, counters: Sequence[int]) -> bool:
+    """Whether an iteration writes each byte where it read it."""
+    moved = sum(n * (loop.write - loop.read) for n, loop in zip(counters, command.loops, strict=False))
+    return moved == _back(command)
+
+
+def _changes(command: Command, names: Sequence[str]) -> str:
+    """That the iteration with these counters does not write back what it read."""
+    parts = [(loop.write - loop.read, name) for loop, name in zip(command.loops, names, strict=False)]
+    return f"(distinct {linear(0, parts)} {number(_back(command))})"
+
+
+def _back(command: Command) -> int:
+    """From where a command begins to write to where it begins to read."""
+    return global_address(command.read, command.read.base) - global_address(command.write, command.write.base)
 
 
 def _inside(index: int, command: Command, session: Session, streams: Streams) -> Early | str | None:
@@ -124,7 +157,7 @@ def _inside(index: int, command: Command, session: Session, streams: Streams) ->
         variables = [(name, 0, loop.count) for name, loop in zip(names, command.loops, strict=True)]
         parts = [(loop.write - loop.read, name) for name, loop in zip(names, command.loops, strict=True)]
         variables, parts, names = [*variables, ("gap", low, high)], [*parts, (-1, "gap")], [*names, "gap"]
-        target = global_address(command.read, command.read.base) - global_address(command.write, command.write.base)
+        target = _back(command)
         if apart(equation([(k, a, b - 1) for (k, _), (_, a, b) in zip(parts, variables, strict=True)], target)):
             continue
         asked = (f"(= {linear(0, parts)} {number(target)})", *(_cut(command, names[:-1], windows) if near else ()))
@@ -176,7 +209,7 @@ def _within(index: int, command: Command, session: Session, streams: Streams | N
         if command.loops[level].count < 2:
             continue
         names, variables, parts = _level(command, level)
-        target = global_address(command.read, command.read.base) - global_address(command.write, command.write.base)
+        target = _back(command)
         count = command.loops[level].count
         if apart(
             equation([(k, low, high - 1) for (k, _), (_, low, high) in zip(parts, variables, strict=True)], target)
@@ -188,9 +221,20 @@ def _within(index: int, command: Command, session: Session, streams: Streams | N
         if answer.status == "unknown":
             open_ = True
         elif answer.status == "sat":
-            best = session.smallest(query, names, answer).model
-            return _early(index, command, level, best)
+            early = _early(index, command, level, session.smallest(query, names, answer).model)
+            if not _writes_back(command, early.write[1]):
+                return early
+            query = Query(variables, (*query.constraints, _changes(command, _writer(command, level))))
+            answer = session.ask(query, "core/overlap")
+            if answer.status == "sat":
+                return _early(index, command, level, session.smallest(query, names, answer).model)
+            open_ = open_ or answer.status == "unknown"
     return "unknown" if open_ else None
+
+
+def _writer(command: Command, level: int) -> list[str]:
+    """The counters of the iteration that writes, as `_level` names them."""
+    return ["p" if i == level else f"{'x' if i < level else 'a'}{i}" for i in range(len(command.loops))]
 
 
 def _in_burst(index: int, command: Command, request: int, session: Session) -> Early | str | None:
@@ -200,7 +244,7 @@ def _in_burst(index: int, command: Command, request: int, session: Session) -> E
     )
     level = len(command.loops)
     names, variables, parts = _level(whole, level)
-    target = global_address(command.read, command.read.base) - global_address(command.write, command.write.base)
+    target = _back(command)
     ends = [(k, low, high - 1) for (k, _), (_, low, high) in zip(parts, variables, strict=True)]
     if apart(equation(ends, target)):
         return None

@@ -1,0 +1,102 @@
+"""Moves within one memory: what is written back where it was read changes nothing, whoever reads it later."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from dmaverify import check
+from dmaverify.program.command import Command, Engine, Loop, Port
+from dmaverify.prove.move.overlap import Early, written_early
+from dmaverify.prove.smt import Session
+
+Step = tuple[int, Engine | None, int, int]
+"""Of one iteration: its command, the engine, where it begins to read and to write."""
+
+
+def drawn(rng: random.Random) -> list[Command]:
+    def loop() -> Loop:
+        return Loop(rng.randint(1, 3), rng.choice((-2, 0, 2, 4)), rng.choice((-2, 0, 2, 4)))
+
+    engines = [None, None, Engine(0, 0, 0), Engine(0, 0, 1)]
+    return [
+        Command(
+            Port("host", rng.choice((0, 2, 4))), Port("host", rng.choice((0, 2, 4))),
+            tuple(loop() for _ in range(rng.randint(0, 2))), 2, 2, rng.choice(engines),
+        )
+        for _ in range(rng.randint(1, 2))
+    ]  # fmt: skip
+
+
+def steps(commands: list[Command]) -> list[Step]:
+    return [
+        (number, one.engine, *(port.base + sum(n * by for n, by in zip(at, strides, strict=True))
+                               for port, strides in ((one.read, [x.read for x in one.loops]),
+                                                     (one.write, [x.write for x in one.loops]))))
+        for number, one in enumerate(commands)
+        for at in product(*(range(x.count) for x in one.loops))
+    ]  # fmt: skip
+
+
+def changes_what_is_read_later(first: Step, second: Step) -> bool:
+    return first[2] != first[3] and abs(first[3] - second[2]) < 2
+
+
+def test_what_is_written_back_where_it_was_read_is_not_written_early() -> None:
+    seen = {True: 0, False: 0}
+    for seed in range(300):
+        commands = drawn(random.Random(seed))
+        ran = steps(commands)
+        early = any(
+            changes_what_is_read_later(one, other) for i, one in enumerate(ran) for j, other in enumerate(ran)
+            if i < j or one[1] != other[1]
+        )  # fmt: skip
+        found = written_early(commands, Session())
+        assert isinstance(found, Early) if early else found is None, (seed, commands)
+        seen[early] += 1
+    assert min(seen.values()) > 30
+
+
+HEAD = 'schema = 1\ntarget = "{target}"\n[axes]\nC = 64\nD = 2\n[transfer.t]\ndtype = "i8"\n'
+MOVE = """source = {{ tier = "{tier}", base = {a}, element = "{source}" }}
+dest = {{ tier = "{tier}", base = {b}, {dest} }}
+"""
+AT_ONCE = 'stream = { time = "D", packet = "C" }\n'
+UP = 'read = "[D=2:64, C=64:1]:64 {at}4096"\nwrite = "[D=2:64, C=64:1]:64 {at}4160"\n'
+TWO = """[[transfer.t.command]]
+read = "[C=64:1]:64 {at}4096"
+write = "[C=64:1]:64 {at}4096"
+[[transfer.t.command]]
+read = "[C=64:1]:64 {at}4096"
+write = "[C=64:1]:64 {at}4160"
+"""
+MACHINES = [("rngd", "hbm", "HBM/D@"), ("idma", "mem", "@"), ("toy", "gm", "@")]
+
+
+@pytest.mark.parametrize(("target", "tier", "at"), MACHINES)
+@pytest.mark.parametrize(
+    ("source", "dest", "b", "how", "status"),
+    [
+        ("C", 'element = "D, C"', 4096, AT_ONCE, "proved"),
+        ("C", 'element = "D, C"', 4096, TWO, "proved"),
+        ("C", 'element = "D, C", view = { tile = "D", start = "t" }', 4096, "loop = { t = 2 }\n", "proved"),
+        ("C", 'element = "D, C", view = { tile = "D", start = "1 - t" }', 4096, "loop = { t = 2 }\n", "proved"),
+        ("D, C", 'element = "D, C"', 4160, UP, "refuted"),
+        ("D, C", 'element = "D = 1 # 2, C"', 4160, UP, "unknown"),  # padding takes what was written over
+        ("2, C", 'element = "D, C"', 4160, UP, "unknown"),  # by the same elements
+    ],
+    ids=["broadcast", "commands", "tiles", "tiles down", "up", "into padding", "copies"],
+)
+def test_a_move_onto_its_own_source_is_refuted_only_where_another_element_arrives(
+    tmp_path: Path, target: str, tier: str, at: str, source: str, dest: str, b: int, how: str, status: str
+) -> None:
+    move = MOVE.format(tier=tier, a=4096, b=b, source=source, dest=dest)
+    stream = 'stream = { packet = "C" }\n' if how.startswith("loop") else ""
+    plan = tmp_path / "p.toml"
+    plan.write_text(HEAD.format(target=target) + move + how.replace("{at}", at) + stream)
+    (verdict,) = check(plan)
+    assert verdict.status.value == status, [finding.message for finding in verdict.findings]
+    assert {finding.rule for finding in verdict.errors} <= {"core/overlap"}
