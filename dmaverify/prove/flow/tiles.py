@@ -177,10 +177,8 @@ class _Excuse:
             counters = None if isinstance(point, str) else counters_with(digits, tiles.boxes, point)
         if isinstance(point, str) or counters is None:
             return "unknown"
-        at, later = list(counters[: len(tiles.turns)]), list(counters[: len(tiles.turns)])
-        later[still[-1]] = 1
-        where = {self.output.label(d): value for d, value in point.items()}
-        return SharedElement(tiles, tiles, loop_values(tiles.turns, at), loop_values(tiles.turns, later), where)
+        later = [1 if i == still[-1] else counter for i, counter in enumerate(counters)]
+        return _element(self.output, (tiles, tiles), (counters, later), point)
 
     def unread(self, one: Tiles, other: Tiles, found: SharedElement | str, session: Session) -> SharedElement | str:
         """What two tiles share (`found`) less what a step between them reads; "none" where that is nothing, "unknown"
@@ -206,9 +204,7 @@ class _Excuse:
         sides = [counters_with(self.output.digits, tiles.boxes, point) for tiles in (one, other)]
         if sides[0] is None or sides[1] is None:
             return "unknown"
-        where = {self.output.label(d): value for d, value in point.items()}
-        at = [loop_values(t.turns, (side or ())[: len(t.turns)]) for t, side in zip((one, other), sides, strict=True)]
-        return SharedElement(one, other, at[0], at[1], where)
+        return _element(self.output, (one, other), (sides[0], sides[1]), point)
 
     def _left_over(self, writers: Sequence[Tiles], readers: Sequence[Tiles]) -> dict[Digit, int] | str:
         """The first element that all writers have in common and no reader reads; "none" or "unknown"."""
@@ -245,12 +241,17 @@ def _twice(output: Output, first: Tiles, second: Tiles, session: Session) -> Sha
     digits = output.digits
     one = first is second
     found = by_itself(digits, first.boxes) if one else between(digits, first.boxes, second.boxes, session)
-    if isinstance(found, str):
-        return found
-    where = {output.label(digit): value for digit, value in found.where.items()}
-    sides = zip((first, second), (found.first, found.second), strict=True)
-    at = [loop_values(tiles.turns, counters[: len(tiles.turns)]) for tiles, counters in sides]
-    return SharedElement(first, second, at[0], at[1], where)
+    return (
+        found if isinstance(found, str) else _element(output, (first, second), (found.first, found.second), found.where)
+    )
+
+
+def _element(
+    output: Output, pair: tuple[Tiles, Tiles], counters: tuple[Sequence[int], Sequence[int]], where: Mapping[Digit, int]
+) -> SharedElement:
+    """An element of two tiles at the counters of both."""
+    at = [loop_values(one.turns, own[: len(one.turns)]) for one, own in zip(pair, counters, strict=True)]
+    return SharedElement(*pair, at[0], at[1], {output.label(digit): value for digit, value in where.items()})
 
 
 def worse(one: str | None, other: str) -> str:
