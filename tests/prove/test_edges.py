@@ -168,7 +168,7 @@ def test_rows_lie_side_by_side_only_where_no_byte_is_shared(
     offsets: tuple[int, int], stride: int, beside: bool
 ) -> None:
     one, two = (CopyTouch("data", Place("ub", "", ZERO), Lin(at), Lin(32), ((Lin(4), Lin(stride)),)) for at in offsets)
-    assert written.interleaved(one, two) is beside
+    assert written.interleaved(one, two, World()) is beside
 
 
 def test_what_differs_on_two_paths_is_perhaps_written() -> None:

@@ -181,22 +181,6 @@ def same_areas(one: Area, other: Area, equal: Equal) -> bool:
     return True
 
 
-def scattered(area: Area, world: World, at_most: AtMost) -> bool:
-    """Whether no two rows write one byte: each level steps over all that the levels below it reach."""
-
-    def fits(levels: Sequence[Level], reach: Lin) -> bool:
-        if not levels:
-            return True
-        for index, (count, write, _) in enumerate(levels):
-            if at_most(reach, write):
-                rest = [*levels[:index], *levels[index + 1 :]]
-                if fits(rest, world.times(count - ONE, write) + reach):
-                    return True
-        return False
-
-    return fits(area.levels, area.length)
-
-
 def apart(area: Area, world: World, at_most: AtMost) -> bool:
     """Whether what a data area reads lies wholly before or behind what it writes."""
     if area.origin != area.memory:
