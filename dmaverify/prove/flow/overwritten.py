@@ -30,19 +30,21 @@ it), others in every iteration.
 """
 
 
-def read_before(first: W, second: W, readers: Iterable[int], order: Order, has_all: HasAll[W]) -> bool:
+def read_before(
+    first: W, second: W, readers: Iterable[int], order: Order, has_all: HasAll[W], *, in_place: bool = False
+) -> bool:
     """Whether some of these steps read all that `first` wrote, or all that `second` writes, between the two; of one
-    write and itself, between two iterations of it.
+    write and itself, between two iterations of it. `in_place`: the one write has each element in one place alone, and
+    is read as loops move it: reads behind it in one iteration and ahead of it in the next are as one.
     """
     body, precedes = order.steps_of_one_body, order.step_precedes
     one, two = first.step, second.step
-    if first is second:
-        return has_all(first, [r for r in readers if r != one and body(r, one)], ())
     near = [r for r in readers if r != one]
     if body(one, two) and not precedes(one, two):  # the second one comes around
         near = [r for r in near if body(r, one)]
         behind, ahead = [r for r in near if precedes(one, r)], [r for r in near if r == two or precedes(r, two)]
-        return has_all(first, behind, ahead) or has_all(second, ahead, behind)
+        whole = in_place and has_all(first, near, ())
+        return whole or has_all(first, behind, ahead) or has_all(second, ahead, behind)
     between = [r for r in near if precedes(one, r) and (r == two or precedes(r, two))]
     for write, other in ((first, second), (second, first)):
         alone = [r for r in between if body(r, other.step) and not body(r, write.step)]

@@ -164,7 +164,7 @@ class _Excuse:
         step of the loop reads in any iteration; "none" where steps read all of the tile in each, else "unknown".
         """
         still = [i for i, turn in enumerate(tiles.turns) if turn.count > 1 and i not in tiles.moving]
-        if (not still and found == "none") or self._read(tiles, tiles):
+        if (not still and found == "none") or self._read(tiles, tiles, in_place=found == "none"):
             return "none"
         if isinstance(found, SharedElement) or not still:
             return found
@@ -214,9 +214,9 @@ class _Excuse:
         left = made.left(range(len(writers)), range(len(writers), len(made.covered)))
         return next((made.first(at) for at in made.cells(left)), "none")
 
-    def _read(self, first: Tiles, second: Tiles) -> bool:
+    def _read(self, first: Tiles, second: Tiles, *, in_place: bool = False) -> bool:
         readers = self._readers - {first.step, second.step}
-        return read_before(first, second, readers, self.order, self._has_all)
+        return read_before(first, second, readers, self.order, self._has_all, in_place=in_place)
 
     @cached_property
     def _readers(self) -> set[int]:

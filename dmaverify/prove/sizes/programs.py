@@ -135,7 +135,7 @@ def _read_before(first: DeclaredSide, second: DeclaredSide, read: Sides, order: 
         return any(one.reads(write, steps, every) for one in own)
 
     readers = {one.step: None for one in own if one.step not in (first.step, second.step)}
-    return read_before(first, second, readers, order, has_all)
+    return read_before(first, second, readers, order, has_all, in_place=first is second)
 
 
 def _written_again(program: Program, written: Sides, read: Sides, order: Order) -> Iterator[str]:
