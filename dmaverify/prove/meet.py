@@ -18,11 +18,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import permutations
 from math import gcd
+from typing import TYPE_CHECKING
 
 from dmaverify.language.numbers import same
 from dmaverify.program.command import Command
 from dmaverify.prove.smt import Query, Session, linear, number
 from dmaverify.values import dataclass
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MOST_STEPS = 50_000  # of the search for the smallest meeting
 
@@ -56,6 +61,16 @@ class Walk:
 
     def address(self, counters: Sequence[int]) -> int:
         return self.base + sum(c * stride for c, (_, stride) in zip(counters, self.loops, strict=True))
+
+    @property
+    def listed(self) -> NDArray[np.int64]:
+        """All addresses, in the order of the counters."""
+        import numpy as np
+
+        at = np.array([self.base], dtype=np.int64)
+        for count, stride in self.loops:
+            at = (at[:, None] + np.arange(max(0, count), dtype=np.int64) * stride).ravel()
+        return at
 
     def scaled(self, factor: int) -> Walk:
         """The same bytes in units `factor` times as fine."""

@@ -272,6 +272,8 @@ def sliding(parts: list[tuple[str, int, str, int]]) -> str:
         ([("r", 2, "t", 4), ("w", 2, "t", 4)], "proved", "right"),
         ([("w", 2, "t", 4), ("r", 1, "t", 4), ("r", 1, "t + 1", 4)], "proved", "right"),
         ([("w", 2, "t", 4), ("r", 1, "t + 1", 4)], "unknown", "right"),
+        ([("r", 1, "t", 4), ("w", 2, "t", 4), ("r", 1, "t + 1", 4)], "unknown", "right"),  # each row once, by chance
+        ([("r", 1, "t + 1", 4), ("w", 2, "t", 4), ("r", 1, "t", 4)], "refuted", "wrong"),  # a row before it is written
         ([("w", 2, "t", 4), ("r", 1, "t", 4)], "refuted", "wrong"),
         ([("w", 2, "t", 4), ("r", 1, "0", 4)], "refuted", "wrong"),
         ([("w", 2, "t", 4), ("r", 2, "t", 3)], "refuted", "wrong"),  # in a loop of its own, behind it

@@ -14,7 +14,7 @@ from dmaverify.program.rewrite import put_in
 from dmaverify.prove.certify.certificate import Recheck, cvc5_answer
 from dmaverify.prove.flow import at_values, needs, pipe_cases, written
 from dmaverify.prove.flow.ask import Asker, Reply
-from dmaverify.prove.flow.covered import covers
+from dmaverify.prove.flow.covered import holds_all
 from dmaverify.prove.flow.pipe_state import EMPTY
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.flow.written import LoadedBytes
@@ -148,7 +148,7 @@ def test_bytes_are_covered_by_blocks_that_a_loop_surely_wrote() -> None:
 
     def read_of(trip: Lin, read: Lin, length: Lin, stride: int, block: int) -> bool:
         write = touch("data", ZERO, Lin(block), (trip, Lin(stride)))
-        return covers(asker, touch("read", read, length), (), write, ((name, trip),), ())
+        return holds_all(asker, touch("read", read, length), write, ((name, trip),), (), alike=True)
 
     assert read_of(many, ZERO, many * 32, 32, 32)
     assert not read_of(many, ZERO, many * 32 + 1, 32, 32)  # a byte behind the last block
@@ -156,8 +156,8 @@ def test_bytes_are_covered_by_blocks_that_a_loop_surely_wrote() -> None:
     assert not read_of(few, ZERO, Lin(0), 32, 32)  # a loop that may not run
     assert not read_of(many, Lin(-1), many * 32, 32, 32)
     same = touch("data", ZERO, Lin(32), (few, ZERO))
-    assert not covers(asker, touch("read", ZERO, Lin(32)), (), same, ((name, few),), ())
-    assert covers(asker, touch("read", ZERO, Lin(32)), ((name, few),), same, ((name, few),), ())
+    assert not holds_all(asker, touch("read", ZERO, Lin(32)), same, ((name, few),), (), alike=True)
+    assert holds_all(asker, touch("read", ZERO, Lin(32)), touch("data", ZERO, Lin(32)), (), (), alike=True)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_rows_lie_side_by_side_only_where_no_byte_is_shared(
     offsets: tuple[int, int], stride: int, beside: bool
 ) -> None:
     one, two = (CopyTouch("data", Place("ub", "", ZERO), Lin(at), Lin(32), ((Lin(4), Lin(stride)),)) for at in offsets)
-    assert written.interleaved(one, two) is beside
+    assert written.interleaved(one, two, World()) is beside
 
 
 def test_what_differs_on_two_paths_is_perhaps_written() -> None:

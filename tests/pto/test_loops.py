@@ -902,3 +902,41 @@ def test_what_a_round_spoils_is_not_found_by_the_rounds_behind_it(far: int, agai
     assert (found.status is Status.PROVED) == proved
     if not proved:
         assert check(notes + text).status is not Status.PROVED  # of any length
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "status"),
+    [("%n", "%n", Status.PROVED), ("%more", "%n", Status.PROVED), ("%n", "%more", Status.REFUTED)],
+)
+def test_what_a_loop_reads_of_an_earlier_pass_was_written_only_in_the_rounds_that_it_had(
+    first: str, second: str, status: Status
+) -> None:
+    """A loop that is run twice, and stores in the second pass what the first one loaded."""
+    more = "%more = arith.addi %n, %i1 : index"
+    start = head(1).replace(") {", f", %o: {GM}, %n: index) {{", 1).replace("%n = arith.constant 1 : index", more)
+    text = f"""// dmaverify: assume %n in 20..50
+{start}
+%i2 = arith.constant 2 : index
+%i32 = arith.constant 32 : index
+scf.for %k = %i0 to %i2 step %i1 {{
+%again = arith.cmpi sge, %k, %i1 : index
+%t = arith.select %again, {second}, {first} : index
+scf.for %c = %i0 to %t step %i1 {{
+%a = arith.muli %c, %i32 : index
+%at = arith.index_cast %a : index to i64
+%d = pto.castptr %at : i64 -> {UB}
+pto.barrier #pto.pipe<PIPE_ALL>
+scf.if %again {{
+pto.mte_ub_gm %d, %o, %l nburst(%one, %l, %l) : {UB}, {GM}, i64, i64, i64, i64
+}}
+pto.barrier #pto.pipe<PIPE_ALL>
+{LOAD}
+}}
+}}
+pto.barrier #pto.pipe<PIPE_ALL>
+return
+}}
+"""
+    found = check(text)
+    assert found.status is status
+    assert {f.rule for f in found.errors} == ({"core/definite"} if status is Status.REFUTED else set())

@@ -26,6 +26,7 @@ from dmaverify.program.space import LOCAL_LIMIT, Space, has_ports, layout_of, po
 from dmaverify.program.tensor import PLACES
 from dmaverify.program.views import Views
 from dmaverify.prove.flow.touches import Memory, memory_at
+from dmaverify.prove.meet import Walk
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
 
@@ -165,13 +166,11 @@ def _seen(move: Alone, written: Numbers) -> NDArray[np.bool_]:
     view = None if transfer.views is None else transfer.views.dest
     if view is None:
         return np.ones(len(written), np.bool_)
-    at, width = np.array([move.dest.origin], np.int64), move.bits // unit_bits_of(move.bits)
-    for place in PLACES:
-        if place in space.places or place == "element":
-            step = width if place == "element" else space.stride(place, unit_bits_of(move.bits))
-            for count, stride in view.visible(place):
-                at = (at[:, None] + np.arange(count, dtype=np.int64) * (stride * step)).ravel()
-    return np.isin(written, at)
+    loops, width = [], move.bits // unit_bits_of(move.bits)
+    for place in (one for one in PLACES if one in space.places or one == "element"):
+        step = width if place == "element" else space.stride(place, unit_bits_of(move.bits))
+        loops += [(count, stride * step) for count, stride in view.visible(place)]
+    return np.isin(written, Walk(move.dest.origin, tuple(loops)).listed)
 
 
 _LIVE = -1

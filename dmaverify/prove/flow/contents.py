@@ -23,6 +23,7 @@ from dmaverify.prove.flow.alone_copies import NoCopies
 from dmaverify.prove.flow.step_copies import Pieces, StepCopies, copies_of, pieces_of
 from dmaverify.prove.flow.step_events import blocks_in_order
 from dmaverify.prove.flow.touches import Memory, StepWork, Touch
+from dmaverify.prove.meet import Walk
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 
@@ -160,28 +161,19 @@ def _amount(work: StepWork, copies: StepCopies | None, world: Numbering, turns: 
 
 def _every_shift(turns: Sequence[Turn], steps: Sequence[int], scale: int, piece: int) -> Numbers:
     """How far each iteration moves a side, in pieces, in order."""
-    import numpy as np
-
-    at = np.zeros(1, np.int64)
-    for turn, step in zip(turns, steps, strict=True):
-        at = (at[:, None] + np.arange(turn.count, dtype=np.int64) * (step * scale // piece)).ravel()
-    return at
+    return Walk(0, tuple((t.count, step * scale // piece) for t, step in zip(turns, steps, strict=True))).listed
 
 
 def _walked(touch: Touch, world: Numbering, counters: Sequence[int] | None) -> Numbers:
     """The pieces of an access in one memory, in order, at one iteration (None: in all)."""
-    import numpy as np
-
     walk = touch.walk.scaled(touch.unit_bits // world.unit_bits)
     base, loops = walk.base, walk.loops
     if counters is not None:
         base += sum(c * stride for c, (_, stride) in zip(counters, loops, strict=False))
         loops = loops[len(touch.turns) :]
     run, outer = _innermost(loops)
-    at = np.array([base // world.piece], np.int64)
-    for count, stride in (*outer, (run // world.piece, world.piece)):
-        at = (at[:, None] + np.arange(count, dtype=np.int64) * (stride // world.piece)).ravel()
-    return at
+    outer = [(count, stride // world.piece) for count, stride in outer]
+    return Walk(base // world.piece, (*outer, (run // world.piece, 1))).listed
 
 
 # ---------------------------------------------------------------- the run

@@ -12,7 +12,7 @@ Source: docs/machines/rngd.md 7.4 (a program's steps are related by the memory t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import product
 
 from dmaverify.language.expr import Expr
@@ -22,11 +22,12 @@ from dmaverify.program.schedule import Order, Step
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.turns import Turn
 from dmaverify.program.views import TileWindow
+from dmaverify.prove.flow.overwritten import read_before
 from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of, whole_readers
 from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, Touch, in_one_unit
 from dmaverify.prove.meet import decided, difference
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass, replace
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,15 @@ class DeclaredSide:
     all_: bool = False
     windows: tuple[TileWindow, ...] = ()
     turns: tuple[Turn, ...] = ()
+    partial: bool = False  # says that it leaves a part on purpose
+
+    def reads(self, write: DeclaredSide, steps: Collection[int], every: Collection[int] = ()) -> bool:
+        """Of one that reads all that it shows of what another one writes: whether that is all of it, at the iteration
+        of the write in some steps, in every iteration in others.
+        """
+        if not self.windows:
+            return self.step in steps or self.step in every
+        return self.step in steps and (self.windows, self.turns) == (write.windows, write.turns)
 
 
 def read_otherwise(
@@ -50,7 +60,7 @@ def read_otherwise(
     target: Target,
 ) -> list[str]:  # fmt: skip
     """The conditions under which reads find what they declare: one for each pair of declarations that share bytes."""
-    written, read = _sides(steps, target)
+    written, read = declared_sides(steps, target)
     spans = [_spans(_touches(one, works, writes=True)) for one in written]
     out = []
     alike: dict[tuple[Tensor, int], list[DeclaredSide]] = {}
@@ -76,7 +86,7 @@ def written_over(
     """The conditions under which nobody needs what a step writes over: one for each pair of declarations that share
     bytes. Of one declaration the tiles of a program are judged (`tiles`).
     """
-    written, read = _sides(steps, target)
+    written, read = declared_sides(steps, target)
     kinds: dict[tuple[Tensor, int], int] = {}
     kind = [kinds.setdefault((one.tensor, one.bits), len(kinds)) for one in written]
     spans = [_spans(_touches(one, works, writes=True)) for one in written]
@@ -90,7 +100,11 @@ def written_over(
             continue
         if kind[i] not in takers:
             takers[kind[i]] = [one for one in read if one.all_ and same_places(one, first)]
-        if not any(_taken(one, first, second, order) for one in takers[kind[i]]):
+
+        def has_all(write: DeclaredSide, steps: Sequence[int], every: Sequence[int], i: int = i) -> bool:
+            return write is written[i] and any(one.reads(write, steps, every) for one in takers[kind[i]])
+
+        if not read_before(first, second, {one.step: None for one in takers[kind[i]]}, order, has_all):
             names = [steps[one.step].name for one in (second, first)]
             what = f"what `{names[1]}` wrote as {_said(first)}"
             out.append(f"`{names[0]}` writes as {_said(second)} over {what}, not all of it read before")
@@ -117,30 +131,6 @@ def _near(one: dict[Memory, tuple[int, int]] | None, other: dict[Memory, tuple[i
     return any(m in other and low <= other[m][1] and other[m][0] <= high for m, (low, high) in one.items())
 
 
-def _taken(reader: DeclaredSide, first: DeclaredSide, second: DeclaredSide, order: Order) -> bool:
-    """Whether a step, which reads all that it shows of it, reads what another one wrote before a third writes over it,
-    in whatever iteration.
-    """
-    alike = not reader.windows or (reader.windows, reader.turns) == (first.windows, first.turns)
-    if not alike or reader.step == first.step:
-        return False
-    mine, other = (order.steps_of_one_body(reader.step, one.step) for one in (first, second))
-    if other and not mine:  # its first iteration alone is surely before
-        return not reader.windows and order.step_precedes(first.step, reader.step) and _ends_by(reader, second, order)
-    if not order.steps_of_one_body(first.step, second.step) or order.step_precedes(first.step, second.step):
-        return order.step_precedes(first.step, reader.step) and _ends_by(reader, second, order)
-    if mine and order.step_precedes(first.step, reader.step):  # the second one comes around
-        return reader.step == second.step or order.comes_around(reader.step, second.step)
-    return mine and not reader.windows and order.comes_around(first.step, reader.step) and _ends_by(
-        reader, second, order
-    )  # fmt: skip
-
-
-def _ends_by(reader: DeclaredSide, second: DeclaredSide, order: Order) -> bool:
-    """Whether a read is over where a write begins, of one step too: its own order is judged with it."""
-    return reader.step == second.step or order.step_precedes(reader.step, second.step)
-
-
 def _condition(reads: DeclaredSide, writes: DeclaredSide, steps: Sequence[Step]) -> str:
     names = [steps[one.step].name for one in (reads, writes)]
     return f"`{names[0]}` reads as {_said(reads)} what `{names[1]}` writes as {_said(writes)}"
@@ -153,7 +143,7 @@ def _may_follow(order: Order, writes: int, reads: int) -> bool:
     return writes != reads and not order.step_precedes(reads, writes)
 
 
-def _sides(steps: Sequence[Step], target: Target) -> tuple[list[DeclaredSide], list[DeclaredSide]]:
+def declared_sides(steps: Sequence[Step], target: Target) -> tuple[list[DeclaredSide], list[DeclaredSide]]:
     """What is written and what is read, in the order of the steps."""
     both: tuple[list[DeclaredSide], list[DeclaredSide]] = [], []
     for index, step in enumerate(steps):
@@ -162,8 +152,9 @@ def _sides(steps: Sequence[Step], target: Target) -> tuple[list[DeclaredSide], l
             windows = () if view is None else tuple(cutting(view))
             own = plain(tensor if view is None else view.base)
             turns = () if views is None else views.turns
-            one = DeclaredSide(index, own, target.dtypes[dtype], step.indirect is None and not windows, name)
-            both[not writes].append(replace(one, all_=all_, windows=windows, turns=turns))
+            whole, partial = step.indirect is None and not windows, view is not None and view.partial
+            one = DeclaredSide(index, own, target.dtypes[dtype], whole, name, all_, windows, turns, partial)
+            both[not writes].append(one)
         if step.indirect is not None:
             both[1].append(list_of(index, step.indirect, target))
     return both

@@ -8,7 +8,7 @@ values decide that another iteration may change, stays a loop. Accesses that are
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import inf
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
@@ -106,17 +106,20 @@ def _at_once(event: Copy | Use) -> bool:
     return isinstance(event, Use) and event.at_once
 
 
-def rows_apart(touch: CopyTouch) -> bool:
-    """Whether the rows of a touch share no byte: from the smallest stride on, each is as long as all before it."""
-    extent = touch.length
-    steps = [(count, stride) for count, stride in touch.steps if count != ONE]
-    if not all(stride.is_const for _, stride in steps):
-        return False
-    for count, stride in sorted(steps, key=lambda step: step[1].const):
-        if not extent.is_const or stride.const < extent.const:
-            return False
-        extent = extent + stride * (count.const - 1) if count.is_const else count
-    return True
+def rows_apart(
+    levels: Sequence[tuple[Lin, Lin]], extent: Lin, world: World, at_most: Callable[[Lin, Lin], bool] | None = None
+) -> bool:
+    """Whether no two rows of a nest (count, stride) share a byte: in some order each level steps over all that lies
+    within it. Without `at_most`, ranges alone say what is at most what.
+    """
+    if at_most is None:
+        return rows_apart(levels, extent, world, lambda a, b: world.decide(compare("le", a - b)) is True)
+    left = [level for level in levels if level[0] != ONE]
+    return not left or any(
+        at_most(extent, stride)
+        and rows_apart([*left[:i], *left[i + 1 :]], world.times(count - ONE, stride) + extent, world, at_most)
+        for i, (count, stride) in enumerate(left)
+    )
 
 
 def ends_of(touch: CopyTouch, world: World) -> tuple[int | None, int | None]:

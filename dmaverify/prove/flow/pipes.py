@@ -148,7 +148,7 @@ class PipeJudge(PipeSteps):
                         touched = (mine.place.memory == theirs.place.memory) and (mine.writes or theirs.writes)
                         if "surplus" in (mine.kind, theirs.kind) or not touched:
                             continue
-                        alone = mine is theirs and rows_apart(mine)
+                        alone = mine is theirs and rows_apart(mine.steps, mine.length, self.world)
                         if not alone and (mine is theirs or self.meetings.share(mine, theirs, ()) is not False):
                             return False
         return True

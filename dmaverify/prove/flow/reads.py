@@ -13,9 +13,9 @@ from itertools import product
 from math import prod
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ONE, Cond, Lin, both, compare
+from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Use
-from dmaverify.prove.flow.covered import Lifted, covers
+from dmaverify.prove.flow.covered import Lifted, holds_all
 from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.other_core import meets_arrival
 from dmaverify.prove.flow.pipe_state import placed
@@ -61,18 +61,21 @@ class ReadBytes(WrittenBytes):
                 self._forget(path, touch, own)
             self._write(touch, event, path)
 
-    def _covered(self, read: tuple[CopyTouch, Lifted], event: Copy | Use, path: Path) -> bool:
-        when = (*path.facts, *event.when)
-        return any(covers(self.asker, *read, row, self._loops[id(row)][1], when) for row in (*path.rows, *path.whole))
-
-    def _held(self, read: CopyTouch, plain: tuple[CopyTouch, Lifted], write: CopyTouch, when: Sequence[Cond]) -> bool:
-        """As `_holds`; loops around both are at the same iteration."""
-        _, loops, written = self._loops[id(write)]
-        common = {name for name, _ in plain[1]} & {name for name, _ in loops}
-        if common:
-            read = self._put(plain[0], At({}, (), tuple(p for p in plain[1] if p[0] not in common)))
-            write = self._put(written, At({}, (), tuple(p for p in loops if p[0] not in common)))
-        return self._holds(read, write, when)
+    def _held(self, touch: CopyTouch, plain: tuple[CopyTouch, Lifted], event: Copy | Use, path: Path) -> bool:
+        """Whether rows written before hold all that is read, one of them; loops around both are at one iteration."""
+        around, when = dict(plain[1]), (*path.facts, *event.when)
+        for row in (*path.rows, *path.whole):
+            _, loops, written = self._loops[id(row)]
+            common = {name for name, _ in loops if name in around}
+            if not all(self.asker.surely(compare("le", around.get(name, trip) - trip), when) for name, trip in loops):
+                continue  # the loop ran less often when it wrote: not every iteration has a row
+            own, read = tuple(loop for loop in loops if loop[0] not in common), touch
+            if common:
+                row = self._put(written, At({}, (), own))
+                read = self._put(plain[0], At({}, (), tuple(loop for loop in plain[1] if loop[0] not in common)))
+            if any(holds_all(self.asker, one, row, own, when, alike=one is read) for one in (read, plain[0])):
+                return True
+        return False
 
     def _read(self, touch: CopyTouch, event: Copy | Use, path: Path, plain: tuple[CopyTouch, Lifted]) -> bool:
         """Whether all that is read surely was written before; what is not is found, or not judged."""
@@ -83,17 +86,12 @@ class ReadBytes(WrittenBytes):
         self.reads += 1
         rows = self._rows(touch)
         if rows is None:
-            when = (*path.facts, *event.when)
-            held = self._ends_before(touch, path, when) or any(
-                self._held(touch, plain, row, when) for row in (*path.rows, *path.whole)
-            )
-            return held or self._covered(plain, event, path) or self._tried(touch, event, path)
+            held = self._ends_before(touch, path, (*path.facts, *event.when)) or self._held(touch, plain, event, path)
+            return held or self._tried(touch, event, path)
         for start, end in rows:
             if path.bytes_.count(WRITTEN, start, end) == max(0, end - start):
                 continue
-            if any(self._held(touch, plain, row, (*path.facts, *event.when)) for row in (*path.rows, *path.whole)):
-                continue
-            if self._covered(plain, event, path):
+            if self._held(touch, plain, event, path):
                 return True
             part = path.bytes_[start:end]
             surely = [part.find(state) for state in (NEVER, TAIL) if state in part]
@@ -222,33 +220,6 @@ class ReadBytes(WrittenBytes):
                     path.bytes_[shared.start : end] = path.bytes_[shared.start : end].translate(PERHAPS)
         if not self.given:
             path.bytes_ = path.bytes_.translate(PERHAPS)
-
-    def _holds(self, read: CopyTouch, write: CopyTouch, when: Sequence[Cond]) -> bool:
-        """Whether rows written before hold the rows read: the same nest, or fewer of its rows, each no longer."""
-        if read.place.memory != write.place.memory or len(read.steps) > len(write.steps):
-            return False
-        gap = read.place.address + read.offset - write.place.address - write.offset
-        claims = [compare("le", -gap), compare("le", gap + read.length - write.length)]
-        if any(self.world.decide(claim) is False for claim in claims):
-            return False
-        steps = dict.fromkeys(write.steps)
-        alone = dict.fromkeys(write.steps)  # levels that the read does not have: they must run at all
-        for count, stride in read.steps:
-            same = next(
-                (
-                    (c, s)
-                    for c, s in steps
-                    if s == stride and (c == count or self.asker.surely(compare("le", count - c), when))
-                ),
-                None,
-            )
-            if same is None and count != ONE:
-                return False
-            if same is not None:
-                alone.pop(same, None)
-                steps.pop(same)
-        claims += [compare("le", ONE - count) for count, _ in alone]
-        return all(self.asker.surely(claim, when) for claim in claims)
 
     def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:
         if isinstance(event, Use) and event.needs == "computed":

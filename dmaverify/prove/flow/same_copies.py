@@ -15,6 +15,7 @@ from typing import Any
 from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.program.instructions import Copy, CopyTouch, Event, KernelLoop
 from dmaverify.program.sums import depends, linear_in
+from dmaverify.prove.meet import Walk
 from dmaverify.values import dataclass, replace
 
 MOST_UNITS = 1 << 22
@@ -180,22 +181,6 @@ def same_areas(one: Area, other: Area, equal: Equal) -> bool:
     return True
 
 
-def scattered(area: Area, world: World, at_most: AtMost) -> bool:
-    """Whether no two rows write one byte: each level steps over all that the levels below it reach."""
-
-    def fits(levels: Sequence[Level], reach: Lin) -> bool:
-        if not levels:
-            return True
-        for index, (count, write, _) in enumerate(levels):
-            if at_most(reach, write):
-                rest = [*levels[:index], *levels[index + 1 :]]
-                if fits(rest, world.times(count - ONE, write) + reach):
-                    return True
-        return False
-
-    return fits(area.levels, area.length)
-
-
 def apart(area: Area, world: World, at_most: AtMost) -> bool:
     """Whether what a data area reads lies wholly before or behind what it writes."""
     if area.origin != area.memory:
@@ -271,15 +256,11 @@ def _memory_number(memory: tuple[str, str] | None) -> int:
 
 def _walked(area: Area, unit: int) -> tuple[Any, Any]:
     """Addresses of every piece on both sides, outermost level slowest."""
-    import numpy as np
-
-    write, read = np.array([area.write.const], np.int64), np.array([area.read.const], np.int64)
-    for count, step, back in reversed(area.levels):
-        index = np.arange(max(0, count.const), dtype=np.int64)
-        write = (write[:, None] + index * step.const).ravel()
-        read = (read[:, None] + index * back.const).ravel()
-    inner = np.arange(0, max(0, area.length.const), unit, dtype=np.int64)
-    return (write[:, None] + inner).ravel(), (read[:, None] + inner).ravel()
+    levels = [tuple(n.const for n in level) for level in reversed(area.levels)]
+    row = (-(-area.length.const // unit), unit)
+    write = Walk(area.write.const, (*((count, step) for count, step, _ in levels), row))
+    read = Walk(area.read.const, (*((count, back) for count, _, back in levels), row))
+    return write.listed, read.listed
 
 
 def unit_of(forms: Sequence[CopyForm]) -> int:

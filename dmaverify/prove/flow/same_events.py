@@ -29,6 +29,7 @@ from dmaverify.program.instructions import (
 from dmaverify.program.rewrite import Carrier, every, put_in, running, symbols_of, unrolled
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.kernel_runs import PATH, parting, samples
+from dmaverify.prove.flow.lifted import rows_apart
 from dmaverify.prove.flow.same_copies import (
     Area,
     CopyForm,
@@ -39,7 +40,6 @@ from dmaverify.prove.flow.same_copies import (
     normal,
     progression,
     same_areas,
-    scattered,
     unit_of,
     within,
 )
@@ -342,7 +342,8 @@ class _Comparison:
             if [level[:2] for level in area.levels] != [level[:2] for level in whole.levels]:
                 return False
             whole = replace(whole, length=whole.length + area.length)
-        return scattered(whole, self.world, self.at_most) and all(
+        levels = [(count, step) for count, step, _ in whole.levels]
+        return rows_apart(levels, whole.length, self.world, self.at_most) and all(
             apart(a, self.world, self.at_most) for a in areas if a.kind == "data"
         )
 

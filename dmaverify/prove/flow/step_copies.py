@@ -21,6 +21,7 @@ from dmaverify.program.turns import Affine, Turn, turns_of
 from dmaverify.program.views import Views
 from dmaverify.prove.flow.alone_copies import Alone, NoCopies, alone, cells_of
 from dmaverify.prove.flow.touches import Memory, StepWork, lane_of, memory_at
+from dmaverify.prove.meet import Walk, side_of
 from dmaverify.prove.move.indirect import row_program
 from dmaverify.prove.move.views import shift_units
 from dmaverify.targets.target import Target
@@ -133,13 +134,9 @@ def pieces_of(copies: StepCopies, piece: int, target: Target) -> list[Pieces]:
 
 def _walked(command: Command, writes: bool, scale: int, piece: int) -> Numbers:
     """The pieces of a side, in order."""
-    import numpy as np
-
-    at = np.array([(command.write if writes else command.read).base * scale // piece], dtype=np.int64)
-    for loop in command.loops:
-        step = (loop.write if writes else loop.read) * scale // piece
-        at = (at[:, None] + np.arange(loop.count, dtype=np.int64) * step).ravel()
-    return in_row(at, command.burst * scale // piece)
+    side = side_of(command, writes=writes)
+    outer = ((count, step * scale // piece) for count, step in side.loops[:-1])
+    return Walk(side.base * scale // piece, (*outer, (command.burst * scale // piece, 1))).listed
 
 
 def in_row(at: Numbers, run: int) -> Numbers:

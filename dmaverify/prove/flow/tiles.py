@@ -17,20 +17,21 @@ docs/machines/rngd.md 7.2.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise, product
 from math import prod
 
 from dmaverify.program.command import counters_at
 from dmaverify.program.schedule import Order
 from dmaverify.program.turns import loop_values
+from dmaverify.prove.flow.overwritten import read_before
 from dmaverify.prove.flow.step_events import blocks_in_order
 from dmaverify.prove.flow.tile_cover import Unwritten, covers, flat_position, is_element
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
-from dmaverify.prove.flow.tile_union import Digit, Grid, grid
+from dmaverify.prove.flow.tile_union import Digit, grid
 from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
 from dmaverify.prove.flow.tiles_twice import between, by_itself, counters_with, flat
-from dmaverify.prove.flow.unwritten import in_loops, met
-from dmaverify.prove.flow.ways import Ways
+from dmaverify.prove.flow.unwritten import StepRow, step_rows_met
 from dmaverify.prove.smt import Session
 from dmaverify.values import dataclass
 
@@ -76,19 +77,13 @@ def judge(output: Output, order: Order, session: Session, elsewhere: OtherDeclar
     again: list[tuple[int, int]] = []
     apart = True
     writers = (*output.tiles, *output.wholes)
+    excuse = _Excuse(output, order, elsewhere)
     for i, first in enumerate(writers):
         for second in writers[i:]:
             promised = bool(first.windows and second.windows)
-            answer = _twice(output, first, second, session)
-            apart = apart and (answer == "none" or not promised)
-            meet = isinstance(answer, SharedElement)
-            if first is second:
-                anew = _anew(output, first, answer, order, elsewhere)
-                answer, meet = anew, meet or anew != answer
-            elif answer != "none":
-                answer = _unread(output, (first, second), order, answer, elsewhere)
-                if answer == "none" and _comes_back(output, first, second, order, session):
-                    answer = "unknown"
+            found = _twice(output, first, second, session)
+            apart = apart and (found == "none" or not promised)
+            answer = excuse.anew(first, found) if first is second else excuse.unread(first, second, found, session)
             if answer == "none":
                 continue
             if not promised:
@@ -97,6 +92,7 @@ def judge(output: Output, order: Order, session: Session, elsewhere: OtherDeclar
             elif isinstance(answer, SharedElement) and (shown := _shown(output, answer, order, elsewhere)) is not None:
                 twice.append(shown)
             else:
+                meet = isinstance(found, SharedElement) or (first is second and found != answer)
                 undecided.append((first, second, meet))
     once = "refuted" if twice else "unknown" if undecided else "proved"
     covered, unwritten, why = covers(output, apart, made, elsewhere)
@@ -155,105 +151,89 @@ def _turns_at(tiles: Tiles, point: Mapping[Digit, int], many: int) -> Sequence[i
     return [int(number) for number in np.flatnonzero(every)]
 
 
-def _anew(
-    output: Output,
-    tiles: Tiles,
-    found: SharedElement | str,
-    order: Order,
-    elsewhere: OtherDeclarations,
-) -> SharedElement | str:
-    """Two iterations, of which the tiles meet (`found`) or the loop does not move the tile, with an element that no
-    step of the loop reads in any iteration; "none" where steps read all of the tile in each, else "unknown".
-    """
-    still = [i for i, turn in enumerate(tiles.turns) if turn.count > 1 and i not in tiles.moving]
-    if not still and found == "none":
-        return "none"
-    others = [s for s in range(len(order.of_step)) if s != tiles.step and order.steps_of_one_body(s, tiles.step)]
-    readers = [r for r in output.reads if r.step in others]
-    if _read(output, tiles, readers, order) or elsewhere.reads_all(tiles, others):
-        return "none"
-    if isinstance(found, SharedElement) or not still:
-        return found
-    point: dict[Digit, int] | None = {d: tiles.window(d)[0].constant for d in output.digits}
-    counters: tuple[int, ...] | None = (0,) * len(tiles.turns)
-    if readers:
-        made = grid(output.digits, [t.boxes for t in (tiles, *readers)])
-        point = None if made is None else _left_over(made, 1)
-        counters = None if point is None else counters_with(output.digits, tiles.boxes, point)
-    if point is None or counters is None:
-        return "unknown"
-    at, later = list(counters[: len(tiles.turns)]), list(counters[: len(tiles.turns)])
-    later[still[-1]] = 1
-    where = {output.label(d): value for d, value in point.items()}
-    return SharedElement(tiles, tiles, loop_values(tiles.turns, at), loop_values(tiles.turns, later), where)
+@dataclass(frozen=True)
+class _Excuse:
+    """What excuses that tiles write an element again: steps that read all of it in between."""
 
+    output: Output
+    order: Order
+    elsewhere: OtherDeclarations
 
-def _left_over(made: Grid, both: int) -> dict[Digit, int] | None:
-    """The first element that the first writers have in common, `both` of them, and none of the others reads."""
-    at = next(made.cells(made.left(range(both), range(both, len(made.covered)))), None)
-    return None if at is None else made.first(at)
-
-
-def _read(output: Output, tiles: Tiles, readers: Sequence[Tiles], order: Order) -> bool:
-    """Whether steps read together all that another one writes: of one body, in each iteration what it writes in it."""
-    every = [(one, order.bodies[one.step]) for one in (tiles, *readers)]
-    alike = len({one.turns for one, body in every if body == every[0][1]}) == 1
-    boxes = [one.boxes for one, _ in every]
-    walks = [flat(output.digits, one, boxes) for one in boxes]
-    rows = [in_loops(walk, one.turns, body, alike=alike) for walk, (one, body) in zip(walks, every, strict=True)]
-    return bool(readers) and met(rows[0], rows[1:], Ways())
-
-
-def _comes_back(output: Output, first: Tiles, second: Tiles, order: Order, session: Session) -> bool:
-    """Whether the earlier of two steps of one loop may write, in a later iteration, what the other one wrote and no
-    step has read since. Yes may be wrong.
-    """
-    if not order.steps_of_one_body(first.step, second.step):
-        return False
-    still = any(turn.count > 1 and i not in first.moving for i, turn in enumerate(first.turns))
-    alike = (first.windows, first.turns) == (second.windows, second.turns)
-    if not still and alike and _twice(output, first, first, session) == "none":
-        return False  # they meet in the same iteration alone
-    if order.step_precedes(second.step, first.step):
-        first, second = second, first
-    body = [r for r in output.reads if order.steps_of_one_body(r.step, first.step)]
-    behind = [r for r in body if order.step_precedes(second.step, r.step)]
-    ahead = [r for r in body if order.step_precedes(r.step, first.step)]
-    return not _read(output, second, behind, order) and not _read(output, first, ahead, order)
-
-
-def _unread(
-    output: Output,
-    pair: tuple[Tiles, Tiles],
-    order: Order,
-    found: SharedElement | str,
-    elsewhere: OtherDeclarations,
-) -> SharedElement | str:
-    """What two tiles share less what a step between them reads; "none" where that is nothing."""
-    first, second = pair
-    steps = order.steps_between(first.step, second.step)
-    readers = [r for r in output.reads if r.step in steps]
-    if not steps or not isinstance(found, SharedElement):
-        return found
-    mates = [{r.step for r in readers if order.steps_of_one_body(r.step, tiles.step)} for tiles in pair]
-    for tiles, own, other in zip(pair, mates, reversed(mates), strict=True):
-        meanwhile = [r for r in readers if r.step in own or r.step not in other]
-        if _read(output, tiles, meanwhile, order) or elsewhere.reads_all(tiles, steps):
+    def anew(self, tiles: Tiles, found: SharedElement | str) -> SharedElement | str:
+        """Two iterations, of which the tiles meet (`found`) or the loop does not move the tile, with an element that no
+        step of the loop reads in any iteration; "none" where steps read all of the tile in each, else "unknown".
+        """
+        still = [i for i, turn in enumerate(tiles.turns) if turn.count > 1 and i not in tiles.moving]
+        if (not still and found == "none") or self._read(tiles, tiles, in_place=found == "none"):
             return "none"
-    if any(mates):  # what they read in other iterations is no read between two writes
-        return found
-    every = grid(output.digits, [t.boxes for t in (first, second, *readers)])
-    if every is None:
-        return "unknown"
-    point = _left_over(every, 2)
-    if point is None:
-        return "none"
-    sides = [counters_with(output.digits, tiles.boxes, point) for tiles in (first, second)]
-    if sides[0] is None or sides[1] is None:
-        return "unknown"
-    where = {output.label(d): value for d, value in point.items()}
-    at = [loop_values(t.turns, (side or ())[: len(t.turns)]) for t, side in zip((first, second), sides, strict=True)]
-    return SharedElement(first, second, at[0], at[1], where)
+        if isinstance(found, SharedElement) or not still:
+            return found
+        digits, body = self.output.digits, self.order.steps_of_one_body
+        readers = [r for r in self.output.reads if r.step != tiles.step and body(r.step, tiles.step)]
+        point: dict[Digit, int] | str = {d: tiles.window(d)[0].constant for d in digits}
+        counters: tuple[int, ...] | None = (0,) * len(tiles.turns)
+        if readers:
+            point = self._left_over([tiles], readers)
+            counters = None if isinstance(point, str) else counters_with(digits, tiles.boxes, point)
+        if isinstance(point, str) or counters is None:
+            return "unknown"
+        later = [1 if i == still[-1] else counter for i, counter in enumerate(counters)]
+        return _element(self.output, (tiles, tiles), (counters, later), point)
+
+    def unread(self, one: Tiles, other: Tiles, found: SharedElement | str, session: Session) -> SharedElement | str:
+        """What two tiles share (`found`) less what a step between them reads; "none" where that is nothing, "unknown"
+        where the earlier one may come around before the other was read.
+        """
+        precedes, body = self.order.step_precedes, self.order.steps_of_one_body
+        first, second = (other, one) if precedes(other.step, one.step) else (one, other)
+        if found == "none" or not precedes(first.step, second.step):
+            return found
+        answer = "none" if self._read(first, second) else self._shared_less(one, other, found)
+        around = body(first.step, second.step) and not self._at_once(first, second, session)
+        return "unknown" if answer == "none" and around and not self._read(second, first) else answer
+
+    def _shared_less(self, one: Tiles, other: Tiles, found: SharedElement | str) -> SharedElement | str:
+        """An element of both that no step between them reads, in whatever iteration."""
+        steps, body = self.order.steps_between(one.step, other.step), self.order.steps_of_one_body
+        readers = [r for r in self.output.reads if r.step in steps]
+        if not steps or isinstance(found, str) or any(body(r.step, t.step) for r in readers for t in (one, other)):
+            return found  # what is read in other iterations is no read between two writes
+        point = self._left_over([one, other], readers)
+        if isinstance(point, str):
+            return point
+        sides = [counters_with(self.output.digits, tiles.boxes, point) for tiles in (one, other)]
+        if sides[0] is None or sides[1] is None:
+            return "unknown"
+        return _element(self.output, (one, other), (sides[0], sides[1]), point)
+
+    def _left_over(self, writers: Sequence[Tiles], readers: Sequence[Tiles]) -> dict[Digit, int] | str:
+        """The first element that all writers have in common and no reader reads; "none" or "unknown"."""
+        made = grid(self.output.digits, [t.boxes for t in (*writers, *readers)])
+        if made is None:
+            return "unknown"
+        left = made.left(range(len(writers)), range(len(writers), len(made.covered)))
+        return next((made.first(at) for at in made.cells(left)), "none")
+
+    def _read(self, first: Tiles, second: Tiles, *, in_place: bool = False) -> bool:
+        readers = self._readers - {first.step, second.step}
+        return read_before(first, second, readers, self.order, self._has_all, in_place=in_place)
+
+    @cached_property
+    def _readers(self) -> set[int]:
+        return {r.step for r in self.output.reads} | self.elsewhere.readers(self.output.tensor.tier)
+
+    def _has_all(self, tiles: Tiles, steps: Sequence[int], every: Sequence[int]) -> bool:
+        """Whether steps read all of tiles, together: as tiles of the output, or through other declarations."""
+        reads = [r for r in self.output.reads if r.step in steps or (r.step in every and not r.moving)]
+        boxes = [one.boxes for one in (tiles, *reads)]
+        rows = [StepRow(one.step, flat(self.output.digits, one.boxes, boxes), one.turns) for one in (tiles, *reads)]
+        return step_rows_met(rows[0], rows[1:], self.order) or self.elsewhere.reads_all(tiles, steps, self.order)
+
+    def _at_once(self, first: Tiles, second: Tiles, session: Session) -> bool:
+        """Whether two tiles of one loop meet in the same iteration alone."""
+        still = any(turn.count > 1 and i not in first.moving for i, turn in enumerate(first.turns))
+        alike = (first.windows, first.turns) == (second.windows, second.turns)
+        return not still and alike and _twice(self.output, first, first, session) == "none"
 
 
 def _twice(output: Output, first: Tiles, second: Tiles, session: Session) -> SharedElement | str:
@@ -261,12 +241,17 @@ def _twice(output: Output, first: Tiles, second: Tiles, session: Session) -> Sha
     digits = output.digits
     one = first is second
     found = by_itself(digits, first.boxes) if one else between(digits, first.boxes, second.boxes, session)
-    if isinstance(found, str):
-        return found
-    where = {output.label(digit): value for digit, value in found.where.items()}
-    sides = zip((first, second), (found.first, found.second), strict=True)
-    at = [loop_values(tiles.turns, counters[: len(tiles.turns)]) for tiles, counters in sides]
-    return SharedElement(first, second, at[0], at[1], where)
+    return (
+        found if isinstance(found, str) else _element(output, (first, second), (found.first, found.second), found.where)
+    )
+
+
+def _element(
+    output: Output, pair: tuple[Tiles, Tiles], counters: tuple[Sequence[int], Sequence[int]], where: Mapping[Digit, int]
+) -> SharedElement:
+    """An element of two tiles at the counters of both."""
+    at = [loop_values(one.turns, own[: len(one.turns)]) for one, own in zip(pair, counters, strict=True)]
+    return SharedElement(*pair, at[0], at[1], {output.label(digit): value for digit, value in where.items()})
 
 
 def worse(one: str | None, other: str) -> str:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dmaverify.lower.programs import space_of
-from dmaverify.program.schedule import Step
+from dmaverify.program.schedule import Order, Step
 from dmaverify.program.tensor import PLACES
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
 from dmaverify.prove.flow.touches import Memory, Touch
+from dmaverify.prove.flow.unwritten import StepRow, step_rows_met
 from dmaverify.prove.meet import Walk, decided, difference
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
@@ -28,16 +29,17 @@ class OtherDeclarations:
     touches: Sequence[Touch]
     target: Target
 
-    def reads_all(self, tiles: Tiles, steps: Sequence[int]) -> bool:
-        """Whether one of these steps surely reads all that another step writes. Only of a step without loops that
-        writes its tensor whole: a walk over the same addresses, or all between.
-        """
+    def reads_all(self, tiles: Tiles, steps: Sequence[int], order: Order) -> bool:
+        """Whether steps surely read all that another step writes, together."""
         own = [touch for touch in self.touches if touch.writes and touch.step == tiles.step]
         sure = [touch for touch in self.touches if not touch.writes and touch.sure and touch.step in steps]
         reads = [touch for touch in sure if self.steps[touch.step].indirect is None]
-        if tiles.windows or tiles.turns or not own:
-            return False
-        return all(any(_holds(read, touch) for read in reads) for touch in own)
+        return bool(own) and all(step_rows_met(_row(touch), _near(touch, reads), order) for touch in own)
+
+    def readers(self, tier: str) -> set[int]:
+        """The steps that read a memory."""
+        memory = self.target.memory_of(tier)
+        return {touch.step for touch in self.touches if not touch.writes and touch.memory[0] == memory}
 
     def reads_once(self, step: int) -> bool:
         """Whether a step reads one tensor alone, through one declaration."""
@@ -81,10 +83,10 @@ class OtherDeclarations:
         return (tensor.tier, memory["chip"], memory["cluster"]), walk
 
 
-def _holds(one: Touch, other: Touch) -> bool:
-    """Whether a walk reaches every unit that the other one may reach."""
-    if one.memory != other.memory or one.unit_bits != other.unit_bits or one.turns or other.turns:
-        return False
-    walk, inner = one.walk.straight, other.walk.straight
-    dense = not walk.loops or (len(walk.loops) == 1 and walk.loops[0][1] == 1)
-    return walk == inner or (dense and walk.low <= inner.low and inner.high <= walk.high)
+def _near(one: Touch, others: Sequence[Touch]) -> list[StepRow]:
+    """Those in the memory of a touch, counted in its unit."""
+    return [_row(other) for other in others if (other.memory, other.unit_bits) == (one.memory, one.unit_bits)]
+
+
+def _row(touch: Touch) -> StepRow:
+    return StepRow(touch.step, touch.walk, touch.turns)

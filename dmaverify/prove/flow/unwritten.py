@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.program.schedule import Order
 from dmaverify.program.turns import Turn
 from dmaverify.program.ways import OnWay
 from dmaverify.prove.flow.tile_union import Grid, grid_of
@@ -163,6 +164,23 @@ def in_loops(walk: Walk, turns: Sequence[Turn], body: Hashable, *, alike: bool) 
         if step and count > 1
     )
     return RowAccess(Walk(walk.base, walk.loops[len(turns) :]), frozenset(moves), frozenset(names))
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """A walk of a step of a program, its first loops the turns of the loops around it."""
+
+    step: int
+    walk: Walk
+    turns: Sequence[Turn]
+
+
+def step_rows_met(read: StepRow, rows: Sequence[StepRow], order: Order) -> bool:
+    """Whether rows have, together, all of another one: of one body, in each iteration what it has in it."""
+    every, bodies = (read, *rows), order.bodies
+    alike = len({one.turns for one in every if bodies[one.step] == bodies[read.step]}) == 1
+    own, *others = (in_loops(one.walk, one.turns, bodies[one.step], alike=alike) for one in every)
+    return bool(rows) and met(own, others, Ways())
 
 
 def over(walk: Walk, moves: Collection[LoopMove]) -> Walk:

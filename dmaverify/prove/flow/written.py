@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World
+from dmaverify.language.affine import ZERO, Cond, Lin, World
 from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Event, Shared, StoredSource, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.covered import Lifted
-from dmaverify.prove.flow.lifted import ends_of
+from dmaverify.prove.flow.lifted import ends_of, rows_apart
 from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.pipe_state import placed
 from dmaverify.values import dataclass, field, replace
@@ -94,7 +94,7 @@ class WrittenBytes:
 
     def _kept(self, rows: Sequence[CopyTouch], lost: Sequence[CopyTouch]) -> list[CopyTouch]:
         """Rows of which no iteration makes a byte unknown, in whatever order they come."""
-        return [r for r in rows if all(self._beside(r, t) or interleaved(r, t) for t in lost)]
+        return [r for r in rows if all(self._beside(r, t) or interleaved(r, t, self.world) for t in lost)]
 
     def _beside(self, row: CopyTouch, touch: CopyTouch) -> bool:
         (low, high), (first, end) = self._range(row), self._range(touch)
@@ -328,22 +328,14 @@ def limits_in(events: Iterable[Event]) -> list[Lin]:
     return [source.limit for event in uses for source in event.sources if source.limit is not None]
 
 
-def interleaved(one: CopyTouch, two: CopyTouch) -> bool:
+def interleaved(one: CopyTouch, two: CopyTouch, world: World) -> bool:
     """Whether the rows of two touches of one nest lie one beside the other."""
     numbers = (one.offset, one.length, two.offset, two.length)
     if one.place.address != two.place.address or one.steps != two.steps or not all(n.is_const for n in numbers):
         return False
     ends = [(t.offset.const, t.offset.const + t.length.const) for t in (one, two)]
-    if ends[0][1] > ends[1][0] and ends[1][1] > ends[0][0]:
-        return False
-    extent = Lin(max(e for _, e in ends) - min(s for s, _ in ends))
-    for count, stride in one.steps:
-        if count == ONE:
-            continue
-        if not extent.is_const or not stride.is_const or stride.const < extent.const:
-            return False
-        extent = extent + (count - ONE) * stride.const
-    return True
+    beside = ends[0][1] <= ends[1][0] or ends[1][1] <= ends[0][0]
+    return beside and rows_apart(one.steps, Lin(max(e for _, e in ends) - min(s for s, _ in ends)), world)
 
 
 def joined_loads(paths: Sequence[Path]) -> dict[int, LoadedBytes]:

@@ -18,23 +18,19 @@ from typing import Any
 from dmaverify.language.numbers import Poly, floor_quotient, moves, same
 from dmaverify.lower.programs import space_of
 from dmaverify.program.schedule import Order, Program
-from dmaverify.program.tensor import Tensor
-from dmaverify.program.turns import Turn
-from dmaverify.program.views import TileWindow
 from dmaverify.prove.flow.begun import there_at_sizes
 from dmaverify.prove.flow.concurrency import SECTION
-from dmaverify.prove.flow.declarations import read_otherwise, written_over
+from dmaverify.prove.flow.declarations import DeclaredSide, declared_sides, read_otherwise, written_over
 from dmaverify.prove.flow.hazards import KINDS, unordered
 from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, ONE_ENGINE, contexts_apart, engines_apart
+from dmaverify.prove.flow.overwritten import read_before
 from dmaverify.prove.flow.regions import regions_open
-from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of, whole_readers
 from dmaverify.prove.flow.touches import StepWork, Touch
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.sizes.facts import SizeFact
 from dmaverify.prove.sizes.judge import ladder, need
 from dmaverify.prove.sizes.trace import Trace, plainly
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass
 
 
 def judge_together(
@@ -60,11 +56,11 @@ def judge_together(
             beside = any(program.steps[b].transfer is not None and order.concurrent(a, b) for b in sliced)
             why = f"`{one.name}` may run beside DMA: accesses in a row to a bank are counted at single sizes only"
             need(not (one.accesses and beside), f"{target.name}/bank-starvation", why)
-    sides = list(_sides(program, target))
-    _outputs(sides, order)
+    written, read = declared_sides(program.steps, target)
+    _outputs(written, read, order)
     meets = partial(_may_meet_somewhere, trace, target, unit)
     rests = [
-        *_written_again(program, sides, order),
+        *_written_again(program, written, read, order),
         *read_otherwise(program.steps, works, order, meets, target),
         *written_over(program.steps, works, order, meets, target),
     ]
@@ -127,75 +123,52 @@ def _apart(a: Walk, b: Walk, room: int) -> bool:
     return bool(inside[0].high < inside[1].low or inside[1].high < inside[0].low)
 
 
-@dataclass(frozen=True)
-class _ShownSide:
-    """What a step declares on one side: its tensor with the type of its elements, the loops around, the windows of a
-    view that cuts it. `whole`: of a read, all that its view shows is read.
-    """
-
-    step: int
-    tensor: Tensor
-    dtype: str
-    turns: tuple[Turn, ...]
-    windows: list[TileWindow]
-    partial: bool
-    writes: bool
-    whole: bool
-
-    def reads(self, written: _ShownSide) -> bool:
-        """Whether it reads in each iteration all that another one writes in it, as both declare it."""
-        if not self.whole or self.writes or self.step == written.step:
-            return False
-        alike = (self.tensor, self.dtype) == (written.tensor, written.dtype)
-        return alike and (not self.windows or (self.windows, self.turns) == (written.windows, written.turns))
+Sides = Sequence[DeclaredSide]
 
 
-def _sides(program: Program, target: Target) -> Iterator[_ShownSide]:
-    for i, step in enumerate(program.steps):
-        every = zip(sides_of(step), dtypes_of(step), whole_readers(step, target), strict=True)
-        for (tensor, views, view, writes), dtype, whole in every:
-            yield _ShownSide(
-                i, plain(tensor if view is None else view.base), dtype, () if views is None else views.turns,
-                [] if view is None else cutting(view), view is not None and view.partial, writes, whole,
-            )  # fmt: skip
+def _read_before(first: DeclaredSide, second: DeclaredSide, read: Sides, order: Order) -> bool:
+    """Whether what one side writes is read, as both declare it, before another one, or it again, writes it."""
+    kinds = [(side.tensor, side.bits) for side in (first, second)]
+    own = [one for one in read if one.all_ and all((one.tensor, one.bits) == kind for kind in kinds)]
+
+    def has_all(write: DeclaredSide, steps: Sequence[int], every: Sequence[int]) -> bool:
+        return any(one.reads(write, steps, every) for one in own)
+
+    readers = {one.step: None for one in own if one.step not in (first.step, second.step)}
+    return read_before(first, second, readers, order, has_all, in_place=first is second)
 
 
-def _written_again(program: Program, sides: Sequence[_ShownSide], order: Order) -> Iterator[str]:
+def _written_again(program: Program, written: Sides, read: Sides, order: Order) -> Iterator[str]:
     """Conditions: a tensor that is written whole is read whole before it is written again, in a later iteration too."""
-    whole = [side for side in sides if not side.windows]
-    written = [side for side in whole if side.writes]
-    for one, other in combinations_with_replacement(written, 2):
+    for one, other in combinations_with_replacement([side for side in written if not side.windows], 2):
         if one.tensor != other.tensor:
             continue
-        i, j = one.step, other.step
-        readers = [side.step for side in whole if side.reads(one) and side.reads(other)]
-        read = any(order.step_precedes(i, k) and order.step_precedes(k, j) for k in readers)
-        inside = [k for k in readers if order.steps_of_one_body(i, k)]
-        if i == j:
-            read = bool(inside) or not any(turn.count > 1 for turn in one.turns)
-        elif order.steps_of_one_body(i, j):  # the first comes around behind the second
-            read = read and any(order.step_precedes(j, k) or order.step_precedes(k, i) for k in inside)
-        if not read:
-            first, second = (program.steps[n].name for n in (i, j))
+        if one is other:
+            kept = _read_before(one, one, read, order) or not any(turn.count > 1 for turn in one.turns)
+        else:
+            first, second = (other, one) if order.step_precedes(other.step, one.step) else (one, other)
+            kept = _read_before(first, second, read, order)
+            if order.steps_of_one_body(one.step, other.step):  # the first comes around behind the second
+                kept = kept and _read_before(second, first, read, order)
+        if not kept:
+            names = [program.steps[side.step].name for side in (one, other)]
             what = f"{one.tensor.tier} {one.tensor.element}"
-            yield f"`{second}` may write {what} again before all that `{first}` wrote is read"
+            yield f"`{names[1]}` may write {what} again before all that `{names[0]}` wrote is read"
 
 
-def _outputs(sides: Sequence[_ShownSide], order: Order) -> None:
-    written = [side for side in sides if side.writes]
+def _outputs(written: Sides, read: Sides, order: Order) -> None:
     tiled = [side for side in written if side.windows]
     for one, other in combinations(written, 2):
         shared = bool(tiled) and one.tensor == other.tensor
         need(not shared, "core/tiles-once", "several steps write an output that one of them writes in tiles")
     for side in tiled:
         _tiles(side)
-        read = any(reader.reads(side) and order.steps_of_one_body(side.step, reader.step) for reader in sides)
         still = [turn for i, turn in enumerate(side.turns) if all(same(w.start.steps[i], 0) for w in side.windows)]
-        anew = not read and any(turn.count > 1 for turn in still)
+        anew = not _read_before(side, side, read, order) and any(turn.count > 1 for turn in still)
         need(not anew, "core/tiles-once", "a loop writes a tile again that no step of its body reads")
 
 
-def _tiles(side: _ShownSide) -> None:
+def _tiles(side: DeclaredSide) -> None:
     """The windows stand on digits apart, each loop moves one of them, and the starts of each are a ladder."""
     windows, moved = side.windows, set[int]()
     for one, two in combinations(windows, 2):

@@ -1,0 +1,89 @@
+"""Writes over what was written before: what excuses them, against every iteration of drawn programs."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import pytest
+from lab.draws import seeds
+
+from dmaverify.program.schedule import Circle, Order, Program, Step, order_of
+from dmaverify.prove.flow.overwritten import read_before
+from dmaverify.values import dataclass
+
+CELLS = 4
+
+
+@dataclass(frozen=True)
+class DrawnWrite:
+    step: int
+
+
+@dataclass(frozen=True)
+class DrawnSteps:
+    """Steps one after the other, in bodies of loops; of each the cells that it touches in each iteration."""
+
+    turns: list[int]  # of each step
+    cells: list[list[frozenset[int]]]
+    order: Order
+
+    def happen(self) -> Iterator[tuple[int, frozenset[int]]]:
+        steps = list(range(len(self.turns)))
+        while steps:
+            body = [s for s in steps if s == steps[0] or self.order.steps_of_one_body(s, steps[0])]
+            for turn in range(self.turns[steps[0]]):
+                yield from ((step, self.cells[step][turn]) for step in body)
+            steps = steps[len(body) :]
+
+    def has_all(self, write: DrawnWrite, steps: Sequence[int], every: Sequence[int]) -> bool:
+        for turn, cells in enumerate(self.cells[write.step]):
+            found = [frozenset[int]()]
+            for step in steps:
+                mate = self.order.steps_of_one_body(step, write.step)
+                found.append(self.cells[step][turn] if mate else frozenset().union(*self.cells[step]))
+            found += [frozenset.intersection(*self.cells[step]) for step in every]
+            if not cells <= frozenset().union(*found):
+                return False
+        return True
+
+    def lost(self, first: int, second: int) -> bool:
+        """Whether the second writes over what the first wrote and nobody read since."""
+        unread = set[int]()
+        for step, cells in self.happen():
+            if step == second and not unread.isdisjoint(cells):
+                return True
+            unread = unread | cells if step == first else unread - cells
+        return False
+
+
+def drawn(draw: random.Random) -> DrawnSteps:
+    loops, turns, cells = list[tuple[tuple[str, int], ...]](), list[int](), list[list[frozenset[int]]]()
+    windows = [(draw.randrange(CELLS), draw.choice((0, 1, 1)), draw.choice((1, 2, CELLS))) for _ in range(3)]
+    for number in range(draw.randint(1, 2)):
+        many = draw.choice((1, 3, 3))
+        for _ in range(draw.randint(1, 4)):
+            loops.append(((f"t{number}", many),) if many > 1 else ())
+            turns.append(many)
+            start, step, length = draw.choice(windows)
+            cells.append([frozenset((start + step * k + i) % CELLS for i in range(length)) for k in range(many)])
+    steps = tuple(Step(f"s{number}", loops=own) for number, own in enumerate(loops))
+    order = order_of(Program("p", "none", steps, order="written"), [["lane"]] * len(steps))
+    assert not isinstance(order, Circle)
+    return DrawnSteps(turns, cells, order)
+
+
+@pytest.mark.parametrize("seed", seeds(4, 40))
+def test_what_is_read_before_it_is_written_again_is_in_no_iteration_lost(seed: int) -> None:
+    draw, seen = random.Random(seed), Counter[tuple[bool, bool, bool]]()
+    for _ in range(400):
+        made = drawn(draw)
+        first, second = (DrawnWrite(draw.randrange(len(made.turns))) for _ in range(2))
+        second = first if first == second else second
+        readers = [step for step in range(len(made.turns)) if step not in (first.step, second.step)]
+        kept = read_before(first, second, readers, made.order, made.has_all)
+        lost = made.lost(first.step, second.step)
+        assert not (kept and lost), (made, first, second)
+        seen[first is second, kept, lost] += 1
+    assert all(seen[same, kept, not kept] > 10 for same in (False, True) for kept in (False, True)), seen
