@@ -113,7 +113,8 @@ def check_function(
     """The verdict on one function, whose copies should make `moves`; None where it has nothing to do with DMA."""
     started, target = time.perf_counter(), function.target
     kernel = meaning_of(function, settings_of(notes, options.readings))
-    idle = not kernel.copies and not kernel.tile_moves and all(r.kind == "note" for r in kernel.remarks)
+    acts = kernel.copies or kernel.tile_moves or kernel.signals
+    idle = not acts and all(r.kind == "note" for r in kernel.remarks)
     if idle and not kernel.cube:
         return None
     judged = judged_kernel(kernel, target, options, notes, moves)
@@ -231,6 +232,8 @@ def _claim(kernel: Kernel, judged: JudgedKernel) -> str:
     if kernel.tile_moves and not kernel.copies:
         several = f"{kernel.tile_moves} tile moves" if kernel.tile_moves > 1 else "the tile move"
         return f"every element of {several}, for all values and iterations{_beside(kernel)}"
+    if kernel.signals and not kernel.copies:
+        return f"every signal and fence, for all values and iterations{_beside(kernel)}"
     total = 0
     for copy in kernel.copies:
         numbers = [copy.row, *(step.count for step in copy.steps)]

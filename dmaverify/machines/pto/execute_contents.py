@@ -25,6 +25,7 @@ from dmaverify.machines.pto.execute import KernelMachine
 from dmaverify.machines.pto.execute_cells import CellTile, ElementView
 from dmaverify.machines.pto.execute_terms import CONSTANT, PART, Terms, tensor_bytes
 from dmaverify.machines.pto.execute_vector import LANEWISE, RegisterBytes
+from dmaverify.machines.pto.ranks import RankCopy, RankSignal
 from dmaverify.machines.pto.running import NEVER, KernelRun, Memory, Over, place_of
 from dmaverify.machines.pto.tiles import AllocTile, HandedTile, TileElement, TileOp, TileWork
 from dmaverify.values import dataclass, field
@@ -148,8 +149,10 @@ class ContentRun(_NumberedRun):
         return super()._block(body)
 
     def _statement(self, stmt: ops.Stmt) -> None:
-        if isinstance(stmt, (ops.CrossCore, HandedTile, TileElement)) or (isinstance(stmt, AllocTile) and stmt.given):
-            raise Beyond("what the other core or the scalar unit does with memory")
+        if isinstance(stmt, (ops.CrossCore, HandedTile, TileElement, RankSignal, RankCopy)) or (
+            isinstance(stmt, AllocTile) and stmt.given
+        ):
+            raise Beyond("what the other core, other ranks or the scalar unit do with memory")
         pad = stmt.pad.value if isinstance(stmt, ops.CopyOp) and stmt.pad else None
         pad = stmt.value if isinstance(stmt, ops.SetPad) else pad
         if pad is not None and pad.name and not isinstance(self._scalar(pad.name), int):

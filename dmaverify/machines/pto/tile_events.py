@@ -16,7 +16,7 @@ from itertools import pairwise
 from math import prod
 
 from dmaverify.language.affine import FALSE, ONE, ZERO, Lin, compare
-from dmaverify.machines.pto.ops import CastPtr, Operand
+from dmaverify.machines.pto.ops import CastPtr, Operand, Stmt
 from dmaverify.machines.pto.tile_operands import PRODUCTS, TileOperands
 from dmaverify.machines.pto.tile_places import CellTouch, TileCells
 from dmaverify.machines.pto.tiles import TileOp, TileWork, in_form
@@ -294,7 +294,7 @@ class TileMeaning(TileOperands):
             self._need(compare("le", valid - size), stmt, said, valid, enough=True)
         return True
 
-    def _apart(self, part: TensorPart, stmt: TileOp) -> None:
+    def _apart(self, part: TensorPart, stmt: Stmt) -> None:
         """Elements of what is stored may not overlap. Of strides that are no numbers each is to reach at least as far
         as the next level, which is enough.
         """
