@@ -75,7 +75,7 @@ class Work:
     name: str
     ins: tuple[str, ...]
     out: str
-    at: tuple[int, int] | None = None
+    at: tuple[int, ...] | None = None
     scalar: bool = False
 
 
@@ -371,6 +371,8 @@ class _Drawn:
             made, scratch = self.tile(), self.tile()
             out.append(Work(name, (*(bits, one, two)[: len(work.reads)], scratch), made, None, name.endswith("sels")))
             return made
+        if work.writes in ("pairs", "merged"):
+            return self._sorted(name, work.writes, one, two, out)
         column, row = (rows, 1), (1, cols)
         made = self.tile({"column": column, "row": row}.get(work.writes))
         self.tiles[made] = replace(self.tiles[made], whole=whole)
@@ -432,6 +434,27 @@ class _Drawn:
         if work.scratch is not None:
             ins = (*(one, two)[: work.scratch], self.tile())
         out.append(Work(name, ins, made, None, scalar))
+        return made
+
+    def _sorted(self, name: str, how: str, one: str, two: str, out: list[Work]) -> str | None:
+        """A sort of the first tile with indices made of the second, or a merge of a row of one value."""
+        if how == "merged":
+            row, made = self.tile((1, 256), shape=(1, 256), straight=True), self.tile((1, 8))
+            merged = self.tile((1, 256), shape=(1, 256), straight=True)
+            out += [Work("pto.texpands", (), row, None, True), Work(name, (row,), merged, (64,))]
+            out.append(Work("pto.textract", (merged,), made, (0, 248)))
+            return made
+        (rows, cols), each = self.valid, 8 // self.item
+        if cols * each > COLUMNS or self.tiles[one].standing or self.tiles[one].boxed:
+            return None
+        index = self.tile(straight=True)
+        self.tiles[index] = replace(self.tiles[index], whole=True, item=4)
+        self.end += 4 * self.tiles[index].bytes
+        scratch, made = (
+            self.tile(straight=True),
+            self.tile((rows, cols * each), shape=(self.shape[0], 32 * each), straight=True),
+        )
+        out += [Work("pto.tcvt", (two,), index), Work(name, (one, index, scratch)[: 3 if cols % 32 else 2], made)]
         return made
 
 
@@ -561,6 +584,19 @@ def _other_signal(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
     return _put(kernel, place, replace(part, **rng.choice([{"at": SIGNALS}, {"count": SIGNALS}, {"count": 2}])))
 
 
+def _other_blocks(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
+    """Another length of the blocks that are merged, or no scratch for a last block that is sorted."""
+    found = _places(kernel, Work, lambda p: isinstance(p, Work) and p.name in ("pto.tsort32", "pto.tmrgsort"))
+    if not found:
+        return None
+    place = rng.choice(found)
+    part = _at(kernel, place)
+    assert isinstance(part, Work)
+    if part.at is not None:
+        return _put(kernel, place, replace(part, at=(rng.choice([0, 32, 96, 128]),)))
+    return _put(kernel, place, replace(part, ins=part.ins[:2]))
+
+
 def _width(rng: random.Random, kernel: TileKernel) -> TileKernel:
     tile = kernel.tiles[rng.choice(sorted(kernel.tiles))]
     other = replace(tile, item=rng.choice([n for n in DTYPES if n != tile.item]))
@@ -568,7 +604,7 @@ def _width(rng: random.Random, kernel: TileKernel) -> TileKernel:
 
 
 def _window(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
-    found = _places(kernel, Work, lambda p: isinstance(p, Work) and p.at is not None)
+    found = _places(kernel, Work, lambda p: isinstance(p, Work) and p.at is not None and len(p.at) == 2)
     if not found:
         return None
     place = rng.choice(found)
@@ -591,6 +627,7 @@ FAULTS: Mapping[str, Callable[[random.Random, TileKernel], TileKernel | None]] =
     "a tile beyond UB": _far,
     "on one path": _guarded,
     "another signal": _other_signal,
+    "other blocks": _other_blocks,
     "another width": _width,
     "another window": _window,
     "other strides": lambda r, k: replace(k, strides=r.choice([(32, 1), (16, 1), (1, ROWS), (COLUMNS, 0), (5, 3)])),

@@ -97,7 +97,7 @@ def test_faults_of_tiles_are_refuted(old: str, new: str, found: str) -> None:
     [
         MOVE.replace("sizes = [%c8, %c16]", "sizes = [%c9, %c16]", 1),  # more elements than the tile has
         PARTS + tile("t", "!pto.tile_buf<vec, 8x16xf32, valid=?x16>", "valid_row = %n") + op("tstore", "%t", "%pb"),
-        MOVE + op("tsort32", "%t", "%t"),  # not known
+        MOVE + op("tscatter", "%t, %t", "%t"),  # not known
         MOVE + op("tbrandnew", "%t", "%t"),
         PARTS + tile("t") + tile("u") + op("tadd", "%t, %t", "%u") + op("tstore", "%u", "%pb"),  # of nothing
         MOVE + "  pto.tstore ins(%nobody : f32) outs(%pb : f32)\n",

@@ -17,8 +17,9 @@ from math import prod
 
 from dmaverify.language.affine import FALSE, ONE, ZERO, Lin, compare
 from dmaverify.machines.pto.ops import CastPtr, Operand, Stmt
-from dmaverify.machines.pto.tile_operands import PRODUCTS, TileOperands
+from dmaverify.machines.pto.tile_operands import PRODUCTS
 from dmaverify.machines.pto.tile_places import CellTouch, TileCells
+from dmaverify.machines.pto.tile_sorts import TileSorts
 from dmaverify.machines.pto.tiles import TileOp, TileWork, in_form
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value
 from dmaverify.program.instructions import CopyTouch, Place, Use
@@ -26,7 +27,7 @@ from dmaverify.prove.meet import collision
 from dmaverify.values import replace
 
 
-class TileMeaning(TileOperands):
+class TileMeaning(TileSorts):
     """Operations on tiles."""
 
     # ------------------------------------------------------------ operations
@@ -83,6 +84,10 @@ class TileMeaning(TileOperands):
             return None
         if self._meets(stmt, work, tiles, out):
             return None
+        if work.writes in ("pairs", "merged"):
+            how = self._pairs if work.writes == "pairs" else self._merged
+            made = how(stmt, tiles, out)
+            return None if made is None else self._use(stmt.name, "V", made, stmt)
         touches: list[CellTouch] = []
         idle: list[CellTouch] = []
         for index, tile in enumerate(tiles):

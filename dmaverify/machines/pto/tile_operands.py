@@ -27,6 +27,10 @@ IN_PLACE = {"each", "own", "window"}
 """How an operation reads an operand that its result may replace, cell by cell."""
 
 
+EVERYWHERE = ("whole", "turned", "window", "beside", "pairs", "merged")
+"""What an operation writes beside the valid region of its result."""
+
+
 class TileOperands(ValidShapes):
     """Operands of operations on tiles and registers."""
 
@@ -97,7 +101,7 @@ class TileOperands(ValidShapes):
         ways = {at: work.way(at) for at in range(len(tiles))}
         reads = [(tile, ways[at] == "window") for at, tile in enumerate(tiles) if ways[at] != "scratch"]
         scratch = [] if work.idle else [(tile, True) for at, tile in enumerate(tiles) if ways[at] == "scratch"]
-        made = (out, work.writes in ("whole", "turned", "window", "beside"))
+        made = (out, work.writes in EVERYWHERE)
         alone = IN_PLACE | ({"row", "column"} if len(reads) == 1 else set())  # they are written as they were
         may = not work.tiles and work.writes != "window"
         places = [may and ways[at] in alone and _along(tiles[at], out) for at in ways if ways[at] != "scratch"]
