@@ -240,6 +240,67 @@ def test_where_elements_of_half_a_byte_lie_is_open(dtype: str, status: Status) -
     assert check(view + load).status is status
 
 
+PAIRS = ("!pto.f4E1M2x2", "!pto.f4E2M1x2")
+
+
+def converted(source: str, dest: str, cols: int, valid: int, made: int, loaded: int = 0) -> str:
+    """A tile of 8 rows and so many valid columns, loaded, made one of `made` columns of another type, and stored."""
+    one, other = kind("vec", 8, cols, f"v_row=8, v_col={valid}", source), kind("vec", 8, made, "", dest)
+    body = ""
+    for name, of, view in (("s", source, "p"), ("d", dest, "q")):
+        body += f"  %{view} = pto.castptr %{'a' if name == 's' else 'b'} : !pto.ptr<f32> -> !pto.ptr<{of}>\n"
+        body += f"  %{view}v = pto.make_tensor_view %{view}, shape = [%c64, %c64], strides = [%c64, %c1]"
+        body += f" {{layout = #pto.layout<nd>}} : !pto.tensor_view<?x?x{of}>\n"
+    body += tile("s", one) + tile("d", other) + part("ps", "pv", 8, loaded or valid, dtype=source)
+    of = one if not loaded else kind("vec", 8, cols, f"v_row=8, v_col={loaded}", source)
+    body += f"  pto.tload ins(%ps : f) outs(%s : {of})\n" if not loaded else ""
+    body += f"  pto.tcvt ins(%s : {one}) outs(%d : {other})\n" + part("pd", "qv", 8, made, dtype=dest)
+    return body + f"  pto.tstore ins(%d : {other}) outs(%pd : f)\n"
+
+
+@pytest.mark.parametrize("dtype", PAIRS)
+def test_pairs_of_numbers_of_half_a_byte_are_made_of_two_elements_each(dtype: str) -> None:
+    for source, dest, cols in (("bf16", dtype, (64, 64, 32)), (dtype, "bf16", (32, 32, 64))):
+        right = converted(source, dest, *cols)
+        assert check(right).status is Status.PROVED
+        assert run(right) == set()
+        short = converted(source, dest, cols[0], cols[1] // 2, cols[2])
+        assert check(short).status is Status.UNKNOWN
+        assert run(short) & {"computed", "definite"}
+        never = converted(source, dest, *cols, loaded=64)
+        assert check(never).status is Status.UNKNOWN
+        assert run(never) & {"computed", "definite"}
+
+
+@pytest.mark.parametrize("dtype", ["!pto.hif8", "!pto.f8E8M0", "f8E4M3", *PAIRS])
+def test_types_of_a_byte_are_moved_by_their_names(dtype: str) -> None:
+    for of in (kind("vec", 8, 16, "", dtype), f"!pto.tile_buf<vec, 8x16x{dtype}>"):
+        view = f"  %p = pto.castptr %a : !pto.ptr<f32> -> !pto.ptr<{dtype}>\n  %pv = pto.make_tensor_view %p, "
+        view += f"shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?x{dtype}>\n"
+        body = view + part("ph", "pv", dtype=dtype) + tile("u", of) + f"  pto.tload ins(%ph : f) outs(%u : {of})\n"
+        assert check(body).status is Status.PROVED
+        wide = body.replace(view, view.replace(f"?x?x{dtype}>", "?x?xf16>").replace(f"<{dtype}>", "<f16>"))
+        assert errors(check(wide)) == ["core/well-formed"]
+
+
+@pytest.mark.parametrize(("dtype", "status"), [("f8E4M3FN", Status.PROVED), (PAIRS[1], Status.UNKNOWN)])
+def test_along_what_pairs_lie_in_a_product_is_open(dtype: str, status: Status) -> None:
+    types = {"left": dtype, "scaling": "!pto.f8E8M0", "right": dtype, "scales": "!pto.f8E8M0"}
+    acc, kinds, body = kind("acc", 16, 16), [], part("pr", "bv", 16, 16)
+    for name, of in types.items():
+        loc = "scaling" if name == "scales" else name
+        kinds.append(kind(loc, 16, 16, dtype=of))
+        mat = kinds[-1].replace(f"loc={loc}", "loc=mat")
+        body += f"  %{name}_p = pto.castptr %a : !pto.ptr<f32> -> !pto.ptr<{of}>\n  %{name}_v = pto.make_tensor_view "
+        body += f"%{name}_p, shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?x{of}>\n"
+        body += part(f"{name}_q", f"{name}_v", 16, 16, dtype=of) + tile(f"{name}_m", mat) + tile(name, kinds[-1])
+        body += f"  pto.tload ins(%{name}_q : f) outs(%{name}_m : {mat})\n"
+        body += f"  pto.tmov ins(%{name}_m : {mat}) outs(%{name} : {kinds[-1]})\n"
+    body += tile("acc", acc) + f"  pto.tmatmul.mx ins({', '.join(f'%{n}' for n in types)} : {', '.join(kinds)})"
+    body += f" outs(%acc : {acc})\n  pto.tstore ins(%acc : {acc}) outs(%pr : f)\n"
+    assert check(body).status is status
+
+
 @pytest.mark.parametrize(("rows", "found"), [(512, []), (513, ["core/well-formed"])])
 def test_a_tile_without_an_address_fits_into_ub(rows: int, found: list[str]) -> None:
     body = moved() + STORED + tile("big", kind("vec", rows, 128))

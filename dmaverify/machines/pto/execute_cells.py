@@ -152,6 +152,8 @@ def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile, sc
         if any((t.place, t.owner) == (out.place, out.owner) for t, _ in scratch):
             raise Beyond(f"{name} with its result as scratch")
         return
+    if any(tile.kind.values > 1 for tile in tiles):
+        raise Beyond(f"{name} of pairs")
     wanted = ["left", "right", *(part for part in name.split(".") if part in ("acc", "bias"))]
     by = {tile.kind.loc: tile for tile in tiles}
     if places != sorted(wanted) or out.kind.loc != "acc" or by["right"].rows < by["left"].cols:

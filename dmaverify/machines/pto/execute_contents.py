@@ -349,6 +349,8 @@ def _rows(
         return (given[0].swapaxes(0, 1) if across else given[0]).reshape(out.cols if across else out.rows, -1)
     words = [work.reads[min(i, len(work.reads) - 1)] for i in range(len(tiles))]
     narrow = all({"column": t.cols, "row": t.rows}.get(word, 1) == 1 for word, t in zip(words, tiles, strict=True))
+    if len({tile.kind.values for tile in (*tiles, out)}) > 1:
+        return None  # an element is made of several, or several of one
     if not given or not {*words} <= {"each", "column", "row", "scratch"} or work.writes != "each" or not narrow:
         return None
     wide = [np.broadcast_to(one, (out.rows, out.cols, one.shape[2])) for one in given]

@@ -350,8 +350,8 @@ class TileRun(RunOrder):
 
     def _read(self, word: str, tile: CellTile, out: CellTile, named: Sequence[int]) -> np.ndarray:
         sizes = {
-            "each": (out.rows, out.cols), "column": (out.rows, 1), "row": (1, out.cols),
-            "turned": (out.cols, out.rows), "beside": (out.rows, tile.cols),
+            "each": (out.rows, -(-out.cols * out.kind.values // tile.kind.values)), "column": (out.rows, 1),
+            "row": (1, out.cols), "turned": (out.cols, out.rows), "beside": (out.rows, tile.cols),
         }  # fmt: skip
         if word == "window":
             return self._cells(tile, named[0], named[1], out.rows, out.cols)

@@ -133,8 +133,9 @@ class TileMeaning(TileSorts):
         return [*self._use(stmt.name, "", idle, stmt), *used]
 
     def _read_region(self, way: str, tile: TileValue, out: TileValue) -> TileCells:
-        if way == "each":
-            return self._valid(out)
+        if way == "each":  # of pairs and what they are made of, as many numbers in each row
+            numbers = out.cols * out.kind.values
+            return TileCells(ZERO, ZERO, out.rows, self.world.divide(numbers + tile.kind.values - 1, tile.kind.values))
         if way == "column":  # one value for each row
             return TileCells(ZERO, ZERO, out.rows, self.world.least(ONE, tile.cols, most=True))
         if way == "mask" and self._holds_bits(tile, out.rows, out.cols):

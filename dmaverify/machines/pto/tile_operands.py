@@ -84,7 +84,11 @@ class TileOperands(ValidShapes):
             self.remark("unresolved", said, stmt.name_span, "loc=.. in the types of its tiles")
             return False
         left, right = mine["left"][0], mine["right"][0]
-        if not self.dry:
+        if left.kind.values > 1 or right.kind.values > 1:
+            said = f"{stmt.name}: along which dimension pairs lie in `{left.name}` and `{right.name}` is not documented"
+            self.remark("unresolved", said, stmt.name_span, "factors of 8 bits")
+            return False
+        if not self.dry and "mx" not in parts:  # with scales the valid regions alone have to fit
             sides = {"left": left.kind, "right": right.kind, "result": out.kind}
             ports = {f"{name}_rows": one.rows for name, one in sides.items()}
             self._fact(ports | {f"{name}_columns": one.cols for name, one in sides.items()}, stmt.name, stmt.span)

@@ -23,7 +23,7 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 
 _KEYS = {"loc", "dtype", "rows", "cols", "v_row", "v_col", "valid", "blayout", "slayout", "fractal", "pad", "compact"}
-_SHAPED = re.compile(r"((?:(?:\d+|\?)x)+)(\w+)")
+_SHAPED = re.compile(r"((?:(?:\d+|\?)x)+)((?:!pto\.)?\w+)")
 _MEMREF = re.compile(r"memref<((?:\d+x)+)(\w+)(?:,#pto\.address_space<(\w+)>)?>")
 
 
@@ -46,6 +46,11 @@ class TileType:
     @property
     def bytes(self) -> int:
         return -(-self.rows * self.cols * self.bits // 8)
+
+    @property
+    def values(self) -> int:
+        """How many numbers a cell holds: those of half a byte lie in pairs, which rows and columns count."""
+        return 2 if self.dtype.endswith("x2") else 1
 
     @property
     def packed(self) -> bool:
@@ -291,6 +296,7 @@ def _tile_type(tokens: Sequence[Token]) -> TileType | str:
             return "its type does not say memory, type of elements, rows and columns"
         loc, kind, sizes = named["loc"], named["dtype"], [named["rows"], named["cols"]]
         valid = [named.get("v_row", sizes[0]), named.get("v_col", sizes[1])]
+    kind = kind.removeprefix("!pto.")
     bits = bits_of(kind)
     if len(sizes) != 2 or len(valid) != 2 or not all(s.isdigit() for s in sizes):
         return "its type has no rows and columns of numbers"
