@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -133,7 +134,6 @@ WITH_BIAS = {"name": "tmatmul.bias", "ins": "%l, %r, %bi"}
         (product(shapes={"l": "v_row=16, v_col=16", "r": "v_row=16, v_col=16"}), Status.PROVED),
         (product(ins="%r, %l"), Status.UNKNOWN),
         (product(**ADDS, before=added()), Status.PROVED),
-        (product(**ADDS, before=added("v_row=8, v_col=16")), Status.UNKNOWN),  # onto rows that nobody made
         (product(**ADDS, before=tile("q", kind("acc", 16, 16))), Status.UNKNOWN),
         (product(**WITH_BIAS, before=bias(16)), Status.PROVED),
         (product(**WITH_BIAS, before=bias(8)), Status.UNKNOWN),
@@ -144,6 +144,67 @@ WITH_BIAS = {"name": "tmatmul.bias", "ins": "%l, %r, %bi"}
 )
 def test_a_product_takes_one_left_and_one_right_of_one_inner_length(body: str, status: Status) -> None:
     assert check(body).status is status, check(body)
+
+
+def stored_of(rows: int, cols: int, **how: Any) -> str:
+    """A product of which so many rows and columns are stored, by another name of its tile."""
+    body = product(**how).replace(part("po", "bv", *OUT), part("po", "bv", rows, cols))
+    whole = kind("acc", *OUT)
+    return body.replace(op("tstore", "%o", "%po"), f"  pto.set_validshape %o, %c{rows}, %c{cols} : {whole}\n" + STORE)
+
+
+STORE = "  pto.tstore ins(%o : f) outs(%po : f)\n"
+HALF = {"l": "v_row=8, v_col=32", "r": "v_row=32, v_col=8"}
+
+
+@pytest.mark.parametrize("name", ["tmatmul", "tmatmul.acc"])
+@pytest.mark.parametrize(
+    ("shapes", "size", "status"),
+    [
+        ({"l": HALF["l"]}, (8, 16), Status.PROVED),
+        ({"l": HALF["l"]}, (16, 16), Status.REFUTED),  # of 8 rows
+        ({"r": HALF["r"]}, (16, 8), Status.PROVED),
+        ({"r": HALF["r"]}, (16, 16), Status.REFUTED),
+        (HALF, (8, 8), Status.PROVED),
+    ],
+)
+def test_a_product_has_as_many_rows_as_its_left_and_columns_as_its_right(
+    name: str, shapes: Mapping[str, str], size: tuple[int, int], status: Status
+) -> None:
+    """Whatever of the result is valid, and of what is added to it."""
+    more: dict[str, Any] = {"name": name, "ins": "%o, %l, %r", "before": op("tmatmul", "%l, %r", "%o")}
+    body = stored_of(*size, shapes=shapes, **(more if name.endswith("acc") else {}))
+    assert check(body).status is status
+    assert run(body) == (set() if status is Status.PROVED else {"definite"})
+
+
+@pytest.mark.parametrize(
+    ("of", "status", "found"),
+    [
+        (kind("acc", 16, 16), Status.PROVED, set()),
+        (kind("acc", 16, 16, "v_row=8, v_col=16"), Status.PROVED, set()),  # what is valid of it decides nothing
+        (kind("acc", 8, 16), Status.REFUTED, {"bounds"}),
+    ],
+)
+def test_a_product_is_added_to_as_many_rows_as_it_makes(of: str, status: Status, found: set[str]) -> None:
+    before = tile("q", of) + op("tmatmul", "%l, %r", "%q").replace(f"outs(%q : {VEC})", f"outs(%q : {of})")
+    body = product(**ADDS, before=before if status is Status.PROVED else tile("q", of))
+    assert check(body).status is status
+    assert run(body) >= found
+
+
+@pytest.mark.parametrize(("rows", "said"), [(16, ""), (8, "not decided for what is read at line 34 (of pto.tstore")])
+def test_what_stays_open_of_tiles_at_one_address_is_told_as_of_one_tile(rows: int, said: str) -> None:
+    at = f"%o = pto.alloc_tile addr = %a0 : {kind('acc', 16, 16)}"
+    body = product(shapes={"l": f"v_row={rows}, v_col=32"}, name="tmatmul.acc", ins="%o, %l, %r", before=added())
+    body = body.replace(tile("o", kind("acc", 16, 16)), f"  {at}\n").replace(
+        "%q = pto.alloc_tile", "%q = pto.alloc_tile addr = %a0"
+    )
+    verdict = check(body)
+    (why,) = (o.why for o in verdict.obligations if o.id == "core/definite")
+    assert (verdict.status is Status.PROVED) == (not said)
+    assert said in why
+    assert "another type" not in why
 
 
 def test_too_few_valid_rows_are_open_whether_they_are_a_number_or_not() -> None:
@@ -927,3 +988,26 @@ def test_a_tile_that_a_caller_gives_is_open_whatever_takes_it(work: str, ins: st
     (verdict,) = check_text(Source("k.mlir", text(body).text.replace("%on: i1)", f"%on: i1, %x: {VEC})")))
     assert (verdict.status, errors(verdict)) == (Status.UNKNOWN, [])
     assert any("not known" in finding.message for finding in verdict.findings)
+
+
+@pytest.mark.parametrize(
+    ("loads", "notes", "status"),
+    [
+        ("t", "", Status.PROVED),  # a tile has no more rows than its type, which is a condition
+        ("t", "// dmaverify: assume %n in 0..8\n", Status.PROVED),
+        ("late", "// dmaverify: assume %n in 1..8\n", Status.UNKNOWN),
+    ],
+)
+def test_a_valid_region_that_nobody_bounds_reaches_no_further_than_its_tile(
+    loads: str, notes: str, status: Status
+) -> None:
+    given, other = kind("vec", 8, 16, "v_row=?, v_col=16"), kind("vec", 16, 32)
+    body = tile("t", given, "addr = %a0 valid_row = %n") + tile("late", other, "addr = %a0") + part("pl", "av", 16, 32)
+    for name, view in (("p", "av"), ("q", "bv")):
+        made = f"pto.partition_view %{view}, offsets = [%c0, %c0], sizes = [%n, %c16]"
+        body += f"  %{name} = {made} : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<?x?xf32>\n"
+    load, over = f"  pto.tload ins(%p : f) outs(%t : {given})\n", f"  pto.tload ins(%pl : f) outs(%late : {other})\n"
+    first, last = (load, over) if loads == "t" else (load + over, "")
+    found = check(f"{body}{first}  pto.tstore ins(%t : {given}) outs(%q : f)\n{last}", notes)
+    assert found.status is status
+    assert any("the tile has 8 rows" in said for said in found.conditions) == (not notes)

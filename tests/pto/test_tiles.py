@@ -151,7 +151,7 @@ BITS = """  %b8 = pto.castptr %b : !pto.ptr<f32> -> !pto.ptr<ui8>
     ("body", "said"),
     [
         (op("tadd", "%t, %u", "%u"), "line 2. .of pto.tadd; nothing surely wrote all that it reads."),
-        (tile("s", given="addr = %at") + tile("r", "!pto.tile_buf<vec, 4x32xf32>", "addr = %at")
+        (tile("s", given="addr = %at") + tile("r", "!pto.tile_buf<vec, 4x16xf32>", "addr = %at")
          + op("tadd", "%t, %t", "%s") + op("tcolsum", "%t, %r", "%u") + op("tadd", "%s, %s", "%u"),
          "pto.tcolsum at line 2.: it writes a tile of another type on the same bytes"),
     ],

@@ -179,11 +179,12 @@ def _as_one_tile(
     moves: Sequence[PlanMove],
 ) -> tuple[Kernel, JudgedKernel]:
     """The kernel with tiles of as many elements at one address taken as one, which then is a condition, where that
-    decides what they hold; as it was where it does not.
+    decides what they hold, or leaves less of it open; as it was where it does not.
     """
     kernel = meaning_of(function, replace(settings_of(notes, options.readings), one_tile=True))
     judged = judged_kernel(kernel, target, options, notes, moves)
-    if judged.obligations["core/definite"][0] != "proved":
+    status = judged.obligations["core/definite"][0]
+    if status == "refuted" or (status == "unknown" and judged.open_reads >= known[1].open_reads):
         return known
     for names in kernel.alike.values():
         if len(names) > 1:

@@ -158,9 +158,7 @@ def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile, sc
     by = {tile.kind.loc: tile for tile in tiles}
     if places != sorted(wanted) or out.kind.loc != "acc" or by["right"].rows < by["left"].cols:
         raise Beyond(f"{name} of other tiles than it multiplies")
-    if "acc" in by and (by["acc"].rows < out.rows or by["acc"].cols < out.cols):
-        raise Beyond(f"{name} onto a smaller tile")
-    if "bias" in by and by["bias"].cols < out.cols:
+    if "bias" in by and by["bias"].cols < by["right"].cols:
         raise Beyond(f"{name} with a smaller bias")
 
 
@@ -188,6 +186,14 @@ def sorted_cells(
     if out.kind.cols < 32 * per * blocks or index.cols < values.cols or 1 < index.rows < values.rows:
         raise Beyond(f"{name} of tiles of other sizes")
     return values.rows, 32 * per * blocks, values.cols * per
+
+
+def product_size(name: str, tiles: Sequence[CellTile], out: CellTile) -> tuple[int, int]:
+    """Rows and columns of its result that an operation writes: of a product those of its factors, one of a vector."""
+    if not name.startswith(PRODUCTS):
+        return out.rows, out.cols
+    by = {tile.kind.loc: tile for tile in tiles}
+    return 1 if "gemv" in name else by["left"].rows, by["right"].cols
 
 
 def bit_cells(mask: CellTile, rows: int, cols: int) -> int:

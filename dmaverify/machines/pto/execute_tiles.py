@@ -27,6 +27,7 @@ from dmaverify.machines.pto.execute_cells import (
     bit_cells,
     matched,
     part_kind,
+    product_size,
     reshaped,
     sorted_cells,
     told,
@@ -303,6 +304,8 @@ class TileRun(RunOrder):
         """Cells that it reads, whether each was written, and cells that it writes."""
         work = stmt.work
         told(stmt.name, work, tiles, out, len(stmt.scalars))
+        rows, cols = product_size(stmt.name, tiles, out)
+        tiles = [replace(t, rows=rows, cols=cols) if t.kind.loc == out.kind.loc == "acc" else t for t in tiles]
         named = self._window(stmt)
         touched: list[tuple[str, bool, np.ndarray]] = []
         clean = True
@@ -392,9 +395,4 @@ class TileRun(RunOrder):
                 return self._cells(out, 0, 0, first.rows, bit_cells(out, first.rows, first.cols)), True
         if word == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
             raise Beyond(f"{name}: no operand has the valid region of the result")
-        cells = self._cells(out, 0, 0, out.rows, out.cols)
-        if not name.startswith(PRODUCTS):
-            return cells, True
-        left = next((t for t in tiles if t.kind.loc == "left"), out)
-        right = next((t for t in tiles if t.kind.loc == "right"), out)  # rows of the left and columns of the right
-        return cells, (np.arange(out.rows)[:, None] < left.rows) & (np.arange(out.cols)[None, :] < right.cols)
+        return self._cells(out, 0, 0, *product_size(name, tiles, out)), True

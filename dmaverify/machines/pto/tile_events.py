@@ -109,8 +109,10 @@ class TileMeaning(TileSorts):
             if way == "any" and not self._numbered(stmt, tile):
                 return None
             region = self._read_region(way, tile, out)
+            if adds := stmt.name.startswith(PRODUCTS) and tile.kind.loc == "acc":
+                region = TileCells(ZERO, ZERO, *self._made_of(stmt, tiles))
             takes = (out.rows, self._bytes_of_bits(tile, out.cols)) if way == "mask" else (region.rows, region.cols)
-            if self._short(stmt, tile, *takes):
+            if not adds and self._short(stmt, tile, *takes):
                 return None
             touches.append(self._cells(tile, region, "read"))
         written = self._write_region(work, stmt, tiles, out)
@@ -197,8 +199,9 @@ class TileMeaning(TileSorts):
                 self.remark("unresolved", said, stmt.name_span, "pad=1 (zero), 2 (max) or 3 (min)")
                 return None
             return self._all(out)
-        if stmt.name.startswith(PRODUCTS) and not self._multiplies(stmt, tiles, out):
-            return None
+        if stmt.name.startswith(PRODUCTS):
+            made = TileCells(ZERO, ZERO, *self._made_of(stmt, tiles))
+            return made if self._multiplies(stmt, tiles, out) else None
         if work.writes in ("part", "cover") and any(self._short(stmt, out, t.rows, t.cols) for t in tiles):
             return None
         if work.writes == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):

@@ -92,11 +92,21 @@ class TileOperands(ValidShapes):
             sides = {"left": left.kind, "right": right.kind, "result": out.kind}
             ports = {f"{name}_rows": one.rows for name, one in sides.items()}
             self._fact(ports | {f"{name}_columns": one.cols for name, one in sides.items()}, stmt.name, stmt.span)
+        rows, cols = self._made_of(stmt, tiles)
+        for tile in (out, *mine["acc"]):
+            for takes, has, what in ((rows, tile.kind.rows, "rows"), (cols, tile.kind.cols, "columns")):
+                self._need(compare("le", takes - has), stmt, f"{stmt.name}: `{tile.name}` has {has:,} {what}", takes)
         taken: list[tuple[TileValue, Lin | None, Lin]]
-        taken = [(left, out.rows, right.rows), (right, left.cols, out.cols)]
-        taken += [(one, out.rows, out.cols) for one in mine["acc"]]
-        taken += [(one, None, out.cols) for one in mine["bias"]]
+        taken = [(left, rows, right.rows), (right, left.cols, cols)]
+        taken += [(one, None, cols) for one in mine["bias"]]
         return not any(self._short(stmt, tile, rows, cols) for tile, rows, cols in taken)
+
+    def _made_of(self, stmt: TileOp, tiles: Sequence[TileValue]) -> tuple[Lin, Lin]:
+        """How many rows and columns a product makes: the valid rows of the left, one of a vector, and the valid columns
+        of the right, whatever of the result is valid.
+        """
+        rows = next((ONE if "gemv" in stmt.name else tile.rows for tile in tiles if tile.kind.loc == "left"), ZERO)
+        return rows, next((tile.cols for tile in tiles if tile.kind.loc == "right"), ZERO)
 
     def _meets(self, stmt: TileOp, work: TileWork, tiles: Sequence[TileValue], out: TileValue) -> bool:
         """Whether tiles of an operation share bytes so that what it makes is not documented: a result that begins
