@@ -120,7 +120,11 @@ def part_kind(own: TileType, kind: TileType | None, sizes: tuple[int, ...], at: 
     if (not straight or rest) and (
         kind.packed or at != (0, 0) or own != replace(kind, v_row=own.v_row, v_col=own.v_col)
     ):
-        raise Beyond("a part of a tile in boxes or columns")
+        per = int([*own.box.split(), "512"][1]) * 8 // (16 * own.bits) if own.boxed and not own.packed else 0
+        same = own.boxed and own == replace(kind, rows=own.rows, cols=own.cols, v_row=own.v_row, v_col=own.v_col)
+        cut = not per or at[0] % 16 or sizes[0] % 16 or at[1] % per or sizes[1] % per
+        if cut or not same or own.turned or own.loc == "vec":
+            raise Beyond("a part of a tile in boxes or columns")
     return kind
 
 

@@ -193,7 +193,7 @@ class TileRun(RunOrder):
             self._finds("bounds")
             raise Over
         begins = (row * tile.pitch + col) * (own.bits // 8)
-        if begins % self.most["ub_line_bytes"]:
+        if begins % self.most["ub_line_bytes"] and not own.boxed:
             raise Beyond("a part of a tile that begins inside of a block")
         return self._fitting(replace(tile, at=tile.at + begins, kind=kind, rows=rows, cols=cols, pitch=tile.pitch))
 

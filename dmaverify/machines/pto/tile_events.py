@@ -333,16 +333,21 @@ class TileMeaning(TileSorts):
     def pointer_of(self, operand: Operand) -> Value:
         """A pointer, or where a tile begins that has an address."""
         value = self.value(operand)
-        return _begin(value) if isinstance(value, TileValue) and value.addressed else value
+        return _begin(value) if isinstance(value, TileValue) and value.addressed and not _of_boxes(value) else value
 
     def _castptr(self, stmt: CastPtr) -> None:
         source = self.values.get(stmt.source.name)
-        if isinstance(source, TileValue) and source.addressed:
+        if isinstance(source, TileValue) and source.addressed and not _of_boxes(source):
             self.values[stmt.source.name] = _begin(source)
             super()._castptr(stmt)
             self.values[stmt.source.name] = source
         else:
             super()._castptr(stmt)
+
+
+def _of_boxes(tile: TileValue) -> bool:
+    """Whether a tile is some boxes of another, which begin at no byte that is known."""
+    return tile.kind.boxed and tile.whole is not None and tile.kind != tile.whole.kind
 
 
 def _begin(tile: TileValue) -> Place:

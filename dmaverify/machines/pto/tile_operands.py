@@ -135,6 +135,7 @@ class TileOperands(ValidShapes):
 
     def _shared(self, one: TileValue, other: TileValue) -> tuple[Lin, Cond]:
         """How far apart two tiles begin, and that they share no byte: parts of one tile lie beside each other, too."""
+        one, other = (t.whole if t.whole is not None and t.kind.boxed else t for t in (one, other))
         items = (one.kind.bits // 8, other.kind.bits // 8)
         begins = [t.place.address + t.first * item for t, item in zip((one, other), items, strict=True)]
         apart = begins[1] - begins[0]

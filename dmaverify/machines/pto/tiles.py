@@ -48,6 +48,12 @@ class TileType:
         return -(-self.rows * self.cols * self.bits // 8)
 
     @property
+    def boxes(self) -> tuple[int, int]:
+        """Rows and columns of a box: 16 rows of as many bytes as the fractal says; none where it says another one."""
+        fractal = next((int(word) for word in self.box.split() if word.isdigit()), 512)
+        return (16, fractal // 2 // self.bits) if fractal in (512, 1024) else (0, 0)
+
+    @property
     def values(self) -> int:
         """How many numbers a cell holds: those of half a byte lie in pairs, which rows and columns count."""
         return 2 if self.dtype.endswith("x2") else 1
@@ -159,6 +165,13 @@ def keeps_rows(part: TileType, whole: TileType) -> bool:
     """Whether a part of a tile lies in rows of that tile, each as long as there."""
     alike = (part.loc, part.bits, part.boxed) == (whole.loc, whole.bits, False) and not whole.boxed
     return alike and (whole.cols == part.cols == 1 or not (part.column_major or whole.column_major))
+
+
+def keeps_boxes(part: TileType, whole: TileType) -> bool:
+    """Whether a part of a tile in boxes is boxes of that tile, each as it lies there."""
+    same = len({(one.loc, one.bits, one.column_major, one.box) for one in (part, whole)}) == 1
+    cut = not part.boxes[1] or part.rows % part.boxes[0] or part.cols % part.boxes[1]
+    return same and part.boxed and whole.boxed and not (cut or whole.packed or whole.turned or part.loc == "vec")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
