@@ -155,6 +155,19 @@ def test_a_copy_beside_flags_of_the_text_is_open() -> None:
     ]
 
 
+@pytest.mark.parametrize("mode", ["none", "add"])
+def test_copies_through_one_tile_are_ordered_by_barriers_of_all_pipes(mode: str) -> None:
+    """The assembler orders what they leave open. Sums in one place need no order; a tile that they go through does."""
+    barrier, after = "  pto.barrier #pto.pipe<PIPE_ALL>\n", "the assembler orders what the barriers of the text do not"
+    once = put("t", mode=mode)
+    for body, left in ((once + barrier + once, False), (barrier + once + once, True)):
+        found = check(ENDS + tile("t") + body)
+        assert found.status is Status.PROVED
+        assert any(after in said for said in found.conditions) == left
+    apart = check(ENDS + tile("t") + tile("u") + barrier + once + put("u", mode=mode))
+    assert any(after in said for said in apart.conditions) == (mode == "none")
+
+
 # ---------------------------------------------------------------- signals
 
 

@@ -76,10 +76,11 @@ class RankRun(TileRun):
             self._finds("rows")
         touched = [(source.place, False, distinct(out_of)), (dest.place, True, distinct(into))]
         if into.size:
+            atomic = ("add", tiles[0].kind.dtype, dest.item) if stmt.adds else ("", "", 0)
+            self._happened(COMM, touched, atomic)
             for tile, room in zip(tiles, rooms, strict=True):
                 self._write(tile, room, False)
-                touched.append((tile.place, True, distinct(room)))
-            self._happened(COMM, touched, ("add", tiles[0].kind.dtype, dest.item) if stmt.adds else ("", "", 0))
+                self._happened(COMM, [(tile.place, True, distinct(room))])
 
     def _staged(self, stmt: RankCopy, part: ElementView, tiles: list[CellTile]) -> None:
         """Chunks of a stated valid region have to be whole."""

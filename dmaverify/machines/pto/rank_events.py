@@ -81,12 +81,12 @@ class RankMeaning(TileMeaning):
             side = "source" if stmt.name.endswith("get") else "destination"
             self.suppose(f"the {side} of {stmt.name} at line {stmt.span.line} lies on another rank")
         why = f"{stmt.name} at line {stmt.span.line} moves through it"
-        touches = [CellTouch(self._elements(source, "read")), CellTouch(self._elements(dest, "data"))]
-        touches += [self._cells(tile, self._all(tile), "unknown", why) for tile in tiles]
+        ends = [CellTouch(self._elements(source, "read")), CellTouch(self._elements(dest, "data"))]
+        through = [self._cells(tile, self._all(tile), "unknown", why) for tile in tiles]
         self.kernel.tile_moves += 0 if self.dry else 1
         atomic = f"add {tiles[0].kind.dtype}" if stmt.adds else ""
-        used = self._use(stmt.name, COMM, touches, stmt, stores=True)
-        used = [*(replace(one, atomic=atomic) for one in used[:1]), *used[1:]]
+        used = [replace(one, atomic=atomic) for one in self._use(stmt.name, COMM, ends, stmt, stores=True)]
+        used += self._use(stmt.name, COMM, through, stmt)
         return [replace(one, inferred=one.inferred or "order") for one in used]
 
     def _found(self, operand: Operand) -> bool:
