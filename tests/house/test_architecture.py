@@ -156,7 +156,7 @@ def upward_imports(name: str, tree: ast.Module) -> Iterator[str]:
 
 
 RUNS_KERNELS = re.compile(r"machines/pto/(execute\w*|running)\.py")
-STATEMENTS = re.compile(r"dmaverify\.machines\.pto\.(execute\w*|running|ops|tiles|jumps|limits|scopes)\b")
+STATEMENTS = re.compile(r"dmaverify\.machines\.pto\.(execute\w*|running|ops|tiles|jumps|limits|scopes|ranks)\b")
 """What runs kernels of a machine, and all that it may share of the machine with the proof: statements and numbers."""
 
 

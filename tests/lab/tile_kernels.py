@@ -15,7 +15,7 @@ from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.signatures import signatures
 from dmaverify.machines.pto.tiles import tile_work
 
-ROWS, COLUMNS = 32, 64
+ROWS, COLUMNS, SIGNALS = 32, 64, 4
 """Of both tensors; parts lie within."""
 
 
@@ -55,7 +55,9 @@ DTYPES = {1: "i8", 2: "f16", 4: "f32"}
 
 @dataclass(frozen=True)
 class Move:
-    """A load or a store: the part of the tensor from `row`, `col` on, moved by the counter of the loop around."""
+    """A load or a store, or a copy to or from another rank (`put`, `get`) through the tile: the part of the tensor from
+    `row`, `col` on, moved by the counter of the loop around.
+    """
 
     kind: str
     tile: str
@@ -73,7 +75,7 @@ class Work:
     name: str
     ins: tuple[str, ...]
     out: str
-    at: tuple[int, int] | None = None
+    at: tuple[int, ...] | None = None
     scalar: bool = False
 
 
@@ -85,6 +87,15 @@ class Flagged:
     source: str
     dest: str
     number: int
+
+
+@dataclass(frozen=True)
+class Signalled:
+    """A signal set (`tnotify`) or waited for (`twait`), from an element on, or what makes stores seen."""
+
+    name: str
+    at: int = 0
+    count: int = 1
 
 
 @dataclass(frozen=True)
@@ -106,7 +117,11 @@ class TileKernel:
 
     @property
     def tensors(self) -> dict[str, int]:
-        return dict.fromkeys(("a", "b"), ROWS * COLUMNS * self.item)
+        return dict.fromkeys(("a", "b"), ROWS * COLUMNS * self.item) | ({"s": 4 * SIGNALS} if self._signals else {})
+
+    @property
+    def _signals(self) -> bool:
+        return any(isinstance(part, Signalled) for part in (*self.before, *self.body, *self.after))
 
     def text(self) -> str:
         kind = DTYPES[self.item]
@@ -114,7 +129,8 @@ class TileKernel:
         head = [f"// dmaverify: gm %{name} = {size} bytes" for name, size in self.tensors.items()]
         if self.most:
             head.append(f"// dmaverify: assume %n in 0..{self.most}")
-        head.append(f"func.func @k(%a: !pto.ptr<{kind}>, %b: !pto.ptr<{kind}>, %n: index, %on: i1) {{")
+        signals = ", %s: !pto.ptr<i32>" if self._signals else ""
+        head.append(f"func.func @k(%a: !pto.ptr<{kind}>, %b: !pto.ptr<{kind}>{signals}, %n: index, %on: i1) {{")
         head += [f"  {_c(n)} = arith.constant {n} : index" for n in numbers]
         places = {t.address for t in self.tiles.values() if t.address is not None}
         head += [f"  %at{n} = arith.constant {n} : i64" for n in sorted(places)]
@@ -123,6 +139,11 @@ class TileKernel:
         for name, strides in (("a", (COLUMNS, 1)), ("b", self.strides)):
             given = f"strides = [{_c(strides[0])}, {_c(strides[1])}]"
             head.append(f"  %{name}v = pto.make_tensor_view %{name}, {shape}, {given} : !pto.tensor_view<?x?x{kind}>")
+        if self._signals:
+            head.append("  %one = arith.constant 1 : i32")
+            head.append(
+                f"  %sv = pto.make_tensor_view %s, shape = [{_c(SIGNALS)}], strides = [%c1] : !pto.tensor_view<?xi32>"
+            )
         made = [self._made(tile) for tile in self.tiles.values()]
         lines: list[str] = [] if self.inside else made
         for index, part in enumerate(self.before):
@@ -142,6 +163,8 @@ class TileKernel:
                 out += [part.row, part.col, part.rows, part.cols, part.step]
             elif isinstance(part, Work) and part.at is not None:
                 out += part.at
+            elif isinstance(part, Signalled):
+                out += [part.at, part.count, SIGNALS]
         return [*out, *(n for t in self.tiles.values() for n in (t.v_rows, t.v_cols))]
 
     def _made(self, tile: DrawnTile) -> str:
@@ -152,6 +175,8 @@ class TileKernel:
     def _part(self, part: object) -> list[str]:
         if isinstance(part, Flagged):
             return [f"  pto.{part.action}_flag[<PIPE_{part.source}>, <PIPE_{part.dest}>, <EVENT_ID{part.number}>]"]
+        if isinstance(part, Signalled):
+            return self._signalled(part)
         if isinstance(part, Work):
             tiles = [(f"%{name}", self.tiles[name].kind) for name in part.ins]
             more = [("%f", DTYPES[self.item])] if part.scalar else []
@@ -160,6 +185,8 @@ class TileKernel:
             given = f"ins({', '.join(n for n, _ in ins)} : {', '.join(k for _, k in ins)}) " if ins else ""
             return [f"  {part.name} {given}outs(%{part.out} : {self.tiles[part.out].kind})"]
         assert isinstance(part, Move)
+        if part.kind in ("put", "get"):
+            return self._exchanged(part)
         view = "av" if part.kind == "load" else "bv"
         parts = (*self.before, *self.body, *self.after)
         name = f"p{next(i for i, other in enumerate(parts) if other is part)}"
@@ -179,6 +206,29 @@ class TileKernel:
         one, two = f"%{name} : !pto.partition_tensor_view<?x?xf32>", f"%{part.tile} : {self.tiles[part.tile].kind}"
         source, dest = (one, two) if part.kind == "load" else (two, one)
         return [*lines, f"  pto.t{part.kind} ins({source}) outs({dest})"]
+
+    def _signalled(self, part: Signalled) -> list[str]:
+        if "." in part.name:
+            return [f"  pto.{part.name}"]
+        name, kinds = (
+            f"{part.name}{part.at}_{part.count}",
+            "!pto.tensor_view<?xi32> -> !pto.partition_tensor_view<?xi32>",
+        )
+        how = "notifyOp = #pto<notify_op set>" if part.name == "tnotify" else "cmp = #pto<wait_cmp ge>"
+        return [
+            f"  %{name} = pto.partition_view %sv, offsets = [{_c(part.at)}], sizes = [{_c(part.count)}] : {kinds}",
+            f"  pto.comm.{part.name}(%{name}, %one : !pto.partition_tensor_view<?xi32>, i32) {{{how}}}",
+        ]
+
+    def _exchanged(self, part: Move) -> list[str]:
+        offsets, sizes = f"offsets = [{_c(part.row)}, {_c(part.col)}]", f"sizes = [{_c(part.rows)}, {_c(part.cols)}]"
+        kind = "!pto.partition_tensor_view<?x?xf32>"
+        name, kinds = f"%{part.kind}{part.tile}", f"!pto.tensor_view<?x?xf32> -> {kind}"
+        made = [f"  {name}{v} = pto.partition_view %{v}v, {offsets}, {sizes} : {kinds}" for v in "ab"]
+        ends = f"{name}b, {name}a, buf(%{part.tile})"
+        how = " {atomicType = #pto<atomic_type atomic_none>}" if part.kind == "put" else ""
+        kinds = f"{kind}, {kind}, {self.tiles[part.tile].kind}"
+        return [*made, f"  pto.comm.t{part.kind}({ends} : {kinds}){how}"]
 
 
 def _c(number: int) -> str:
@@ -214,9 +264,24 @@ def tile_kernel_of(rng: random.Random) -> TileKernel:
     if looped:
         inside = not addressed and rng.random() < 0.5
         return TileKernel(drawn.tiles, (), (*loads, *works, *stores), (), trips, item=item, inside=inside)
+    talks = _talks(rng, drawn) if rng.random() < 0.2 else ()
     most = rng.choice([0, 0, ROWS - v_rows - 4])
     ends = tuple({"n": n} for n in (0, most // 2, most)) if most else ({},)
-    return TileKernel(drawn.tiles, (*loads, *works, *stores), most=most, item=item, values=ends)
+    return TileKernel(drawn.tiles, (*loads, *works, *talks, *stores), most=most, item=item, values=ends)
+
+
+def _talks(rng: random.Random, drawn: _Drawn) -> tuple[object, ...]:
+    """A copy to or from another rank through a tile of its own, what makes it seen, and signals."""
+    tile = drawn.tile(straight=True)
+    rows = drawn.tiles[tile].v_rows
+    rows = rng.choice([rows, 8 if drawn.tiles[tile].given or rows == 4 else rows])
+    copy = Move(rng.choice(["put", "get"]), tile, rng.randint(16, 24), 0, rows, drawn.tiles[tile].v_cols)
+    seen = (
+        Signalled("cmo.cacheinvalid all #pto.address_space<gm>"),
+        Signalled("fence.barrier_all #pto.fence_scope<gm>"),
+    )
+    signals = [Signalled("tnotify", rng.randrange(SIGNALS)), Signalled("twait", 0, rng.randint(1, SIGNALS))]
+    return (copy, *rng.sample(seen, rng.randint(0, 2)), *rng.sample(signals, rng.randint(1, 2)))
 
 
 def _product(rng: random.Random) -> TileKernel:
@@ -256,12 +321,14 @@ class _Drawn:
         self.tiles: dict[str, DrawnTile] = {}
         self.end, self.boxes = 32 * rng.randint(0, 8), rng.random() < 0.5
 
-    def tile(self, valid: tuple[int, int] | None = None, *, shape: tuple[int, int] | None = None) -> str:
+    def tile(
+        self, valid: tuple[int, int] | None = None, *, shape: tuple[int, int] | None = None, straight: bool = False
+    ) -> str:
         name = f"t{len(self.tiles)}"
         rows, cols = shape or self.shape
-        standing = self.rng.random() < 0.2
+        standing = self.rng.random() < 0.2 and not straight
         given = self.rng.random() < 0.3
-        boxed = self.rng.random() < 0.15 and self.boxes
+        boxed = self.rng.random() < 0.15 and self.boxes and not straight
         address = self.end if self.addressed else None
         made = DrawnTile(name, rows, cols, *(valid or self.valid), address, standing, given, self.item, boxed=boxed)
         self.end += made.bytes + 32 * self.rng.choice([0, 0, 3])
@@ -304,6 +371,8 @@ class _Drawn:
             made, scratch = self.tile(), self.tile()
             out.append(Work(name, (*(bits, one, two)[: len(work.reads)], scratch), made, None, name.endswith("sels")))
             return made
+        if work.writes in ("pairs", "merged"):
+            return self._sorted(name, work.writes, one, two, out)
         column, row = (rows, 1), (1, cols)
         made = self.tile({"column": column, "row": row}.get(work.writes))
         self.tiles[made] = replace(self.tiles[made], whole=whole)
@@ -365,6 +434,27 @@ class _Drawn:
         if work.scratch is not None:
             ins = (*(one, two)[: work.scratch], self.tile())
         out.append(Work(name, ins, made, None, scalar))
+        return made
+
+    def _sorted(self, name: str, how: str, one: str, two: str, out: list[Work]) -> str | None:
+        """A sort of the first tile with indices made of the second, or a merge of a row of one value."""
+        if how == "merged":
+            row, made = self.tile((1, 256), shape=(1, 256), straight=True), self.tile((1, 8))
+            merged = self.tile((1, 256), shape=(1, 256), straight=True)
+            out += [Work("pto.texpands", (), row, None, True), Work(name, (row,), merged, (64,))]
+            out.append(Work("pto.textract", (merged,), made, (0, 248)))
+            return made
+        (rows, cols), each = self.valid, 8 // self.item
+        if cols * each > COLUMNS or self.tiles[one].standing or self.tiles[one].boxed:
+            return None
+        index = self.tile(straight=True)
+        self.tiles[index] = replace(self.tiles[index], whole=True, item=4)
+        self.end += 4 * self.tiles[index].bytes
+        scratch, made = (
+            self.tile(straight=True),
+            self.tile((rows, cols * each), shape=(self.shape[0], 32 * each), straight=True),
+        )
+        out += [Work("pto.tcvt", (two,), index), Work(name, (one, index, scratch)[: 3 if cols % 32 else 2], made)]
         return made
 
 
@@ -483,6 +573,30 @@ def _guarded(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
     return replace(kernel, guard=rng.choice(at), values=values) if at else None
 
 
+def _other_signal(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
+    """A signal beside its tensor, or several set at once."""
+    found = _places(kernel, Signalled, lambda p: isinstance(p, Signalled) and "." not in p.name)
+    if not found:
+        return None
+    place = rng.choice(found)
+    part = _at(kernel, place)
+    assert isinstance(part, Signalled)
+    return _put(kernel, place, replace(part, **rng.choice([{"at": SIGNALS}, {"count": SIGNALS}, {"count": 2}])))
+
+
+def _other_blocks(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
+    """Another length of the blocks that are merged, or no scratch for a last block that is sorted."""
+    found = _places(kernel, Work, lambda p: isinstance(p, Work) and p.name in ("pto.tsort32", "pto.tmrgsort"))
+    if not found:
+        return None
+    place = rng.choice(found)
+    part = _at(kernel, place)
+    assert isinstance(part, Work)
+    if part.at is not None:
+        return _put(kernel, place, replace(part, at=(rng.choice([0, 32, 96, 128]),)))
+    return _put(kernel, place, replace(part, ins=part.ins[:2]))
+
+
 def _width(rng: random.Random, kernel: TileKernel) -> TileKernel:
     tile = kernel.tiles[rng.choice(sorted(kernel.tiles))]
     other = replace(tile, item=rng.choice([n for n in DTYPES if n != tile.item]))
@@ -490,7 +604,7 @@ def _width(rng: random.Random, kernel: TileKernel) -> TileKernel:
 
 
 def _window(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
-    found = _places(kernel, Work, lambda p: isinstance(p, Work) and p.at is not None)
+    found = _places(kernel, Work, lambda p: isinstance(p, Work) and p.at is not None and len(p.at) == 2)
     if not found:
         return None
     place = rng.choice(found)
@@ -512,6 +626,8 @@ FAULTS: Mapping[str, Callable[[random.Random, TileKernel], TileKernel | None]] =
     "a tile under another type": _again,
     "a tile beyond UB": _far,
     "on one path": _guarded,
+    "another signal": _other_signal,
+    "other blocks": _other_blocks,
     "another width": _width,
     "another window": _window,
     "other strides": lambda r, k: replace(k, strides=r.choice([(32, 1), (16, 1), (1, ROWS), (COLUMNS, 0), (5, 3)])),

@@ -15,7 +15,7 @@ from dmaverify.prove.flow.lifted import flattened
 from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.pipe_meets import Meetings
 from dmaverify.prove.flow.pipe_state import Encounter
-from dmaverify.prove.flow.ranges import NEVER, settled
+from dmaverify.prove.flow.ranges import NEVER, as_narrow_as, settled
 
 NAMES = ("x", "y", "z")
 NOWHERE = None
@@ -128,3 +128,20 @@ def test_what_is_not_the_same_in_every_iteration_stays_a_loop() -> None:
     plain = CopyTouch("data", place, Lin(0), ONE, ())
     (made,) = flattened(KernelLoop("i", other, (use(1, (plain,)),), NOWHERE), world) or []  # type: ignore[arg-type]
     assert made.touches[0].steps == ((other, Lin(4)),)  # as often as the loop runs
+
+
+def test_what_is_assumed_of_a_symbol_by_itself_bounds_it_for_a_while() -> None:
+    world = World()
+    for name in ("n", "m"):
+        world.free(name, None, None)
+    world.free("i", 0, None, varies=("j",))
+    n, m, i = (Lin(0, ((name, 1),)) for name in ("n", "m", "i"))
+    before = dict(world.symbols)
+    bounds = [compare("le", n * 3 - 64), compare("le", Lin(4) - n * 3), compare("lt", m - n), compare("le", i - 8)]
+    with as_narrow_as(world, [*bounds, both([compare("le", m - 5), compare("le", n - 2)], "or")]):
+        assert world.interval(n) == (2, 21)
+        assert world.interval(m) == (None, None)  # a sum of two, and one of two conditions
+        assert world.interval(i) == (0, None)  # another value in each iteration
+    assert world.symbols == before
+    with as_narrow_as(world, [compare("le", n - 1), compare("le", Lin(2) - n)]):  # no value meets both
+        assert world.interval(n) == (None, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -133,7 +134,6 @@ WITH_BIAS = {"name": "tmatmul.bias", "ins": "%l, %r, %bi"}
         (product(shapes={"l": "v_row=16, v_col=16", "r": "v_row=16, v_col=16"}), Status.PROVED),
         (product(ins="%r, %l"), Status.UNKNOWN),
         (product(**ADDS, before=added()), Status.PROVED),
-        (product(**ADDS, before=added("v_row=8, v_col=16")), Status.UNKNOWN),  # onto rows that nobody made
         (product(**ADDS, before=tile("q", kind("acc", 16, 16))), Status.UNKNOWN),
         (product(**WITH_BIAS, before=bias(16)), Status.PROVED),
         (product(**WITH_BIAS, before=bias(8)), Status.UNKNOWN),
@@ -144,6 +144,67 @@ WITH_BIAS = {"name": "tmatmul.bias", "ins": "%l, %r, %bi"}
 )
 def test_a_product_takes_one_left_and_one_right_of_one_inner_length(body: str, status: Status) -> None:
     assert check(body).status is status, check(body)
+
+
+def stored_of(rows: int, cols: int, **how: Any) -> str:
+    """A product of which so many rows and columns are stored, by another name of its tile."""
+    body = product(**how).replace(part("po", "bv", *OUT), part("po", "bv", rows, cols))
+    whole = kind("acc", *OUT)
+    return body.replace(op("tstore", "%o", "%po"), f"  pto.set_validshape %o, %c{rows}, %c{cols} : {whole}\n" + STORE)
+
+
+STORE = "  pto.tstore ins(%o : f) outs(%po : f)\n"
+HALF = {"l": "v_row=8, v_col=32", "r": "v_row=32, v_col=8"}
+
+
+@pytest.mark.parametrize("name", ["tmatmul", "tmatmul.acc"])
+@pytest.mark.parametrize(
+    ("shapes", "size", "status"),
+    [
+        ({"l": HALF["l"]}, (8, 16), Status.PROVED),
+        ({"l": HALF["l"]}, (16, 16), Status.REFUTED),  # of 8 rows
+        ({"r": HALF["r"]}, (16, 8), Status.PROVED),
+        ({"r": HALF["r"]}, (16, 16), Status.REFUTED),
+        (HALF, (8, 8), Status.PROVED),
+    ],
+)
+def test_a_product_has_as_many_rows_as_its_left_and_columns_as_its_right(
+    name: str, shapes: Mapping[str, str], size: tuple[int, int], status: Status
+) -> None:
+    """Whatever of the result is valid, and of what is added to it."""
+    more: dict[str, Any] = {"name": name, "ins": "%o, %l, %r", "before": op("tmatmul", "%l, %r", "%o")}
+    body = stored_of(*size, shapes=shapes, **(more if name.endswith("acc") else {}))
+    assert check(body).status is status
+    assert run(body) == (set() if status is Status.PROVED else {"definite"})
+
+
+@pytest.mark.parametrize(
+    ("of", "status", "found"),
+    [
+        (kind("acc", 16, 16), Status.PROVED, set()),
+        (kind("acc", 16, 16, "v_row=8, v_col=16"), Status.PROVED, set()),  # what is valid of it decides nothing
+        (kind("acc", 8, 16), Status.REFUTED, {"bounds"}),
+    ],
+)
+def test_a_product_is_added_to_as_many_rows_as_it_makes(of: str, status: Status, found: set[str]) -> None:
+    before = tile("q", of) + op("tmatmul", "%l, %r", "%q").replace(f"outs(%q : {VEC})", f"outs(%q : {of})")
+    body = product(**ADDS, before=before if status is Status.PROVED else tile("q", of))
+    assert check(body).status is status
+    assert run(body) >= found
+
+
+@pytest.mark.parametrize(("rows", "said"), [(16, ""), (8, "not decided for what is read at line 34 (of pto.tstore")])
+def test_what_stays_open_of_tiles_at_one_address_is_told_as_of_one_tile(rows: int, said: str) -> None:
+    at = f"%o = pto.alloc_tile addr = %a0 : {kind('acc', 16, 16)}"
+    body = product(shapes={"l": f"v_row={rows}, v_col=32"}, name="tmatmul.acc", ins="%o, %l, %r", before=added())
+    body = body.replace(tile("o", kind("acc", 16, 16)), f"  {at}\n").replace(
+        "%q = pto.alloc_tile", "%q = pto.alloc_tile addr = %a0"
+    )
+    verdict = check(body)
+    (why,) = (o.why for o in verdict.obligations if o.id == "core/definite")
+    assert (verdict.status is Status.PROVED) == (not said)
+    assert said in why
+    assert "another type" not in why
 
 
 def test_too_few_valid_rows_are_open_whether_they_are_a_number_or_not() -> None:
@@ -238,6 +299,67 @@ def test_where_elements_of_half_a_byte_lie_is_open(dtype: str, status: Status) -
     view += f"shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?x{dtype}>\n"
     load = part("ph", "pv", 16, 64, dtype=dtype) + tile("u", kind("vec", 16, 64, dtype="i8")) + op("tload", "%ph", "%u")
     assert check(view + load).status is status
+
+
+PAIRS = ("!pto.f4E1M2x2", "!pto.f4E2M1x2")
+
+
+def converted(source: str, dest: str, cols: int, valid: int, made: int, loaded: int = 0) -> str:
+    """A tile of 8 rows and so many valid columns, loaded, made one of `made` columns of another type, and stored."""
+    one, other = kind("vec", 8, cols, f"v_row=8, v_col={valid}", source), kind("vec", 8, made, "", dest)
+    body = ""
+    for name, of, view in (("s", source, "p"), ("d", dest, "q")):
+        body += f"  %{view} = pto.castptr %{'a' if name == 's' else 'b'} : !pto.ptr<f32> -> !pto.ptr<{of}>\n"
+        body += f"  %{view}v = pto.make_tensor_view %{view}, shape = [%c64, %c64], strides = [%c64, %c1]"
+        body += f" {{layout = #pto.layout<nd>}} : !pto.tensor_view<?x?x{of}>\n"
+    body += tile("s", one) + tile("d", other) + part("ps", "pv", 8, loaded or valid, dtype=source)
+    of = one if not loaded else kind("vec", 8, cols, f"v_row=8, v_col={loaded}", source)
+    body += f"  pto.tload ins(%ps : f) outs(%s : {of})\n" if not loaded else ""
+    body += f"  pto.tcvt ins(%s : {one}) outs(%d : {other})\n" + part("pd", "qv", 8, made, dtype=dest)
+    return body + f"  pto.tstore ins(%d : {other}) outs(%pd : f)\n"
+
+
+@pytest.mark.parametrize("dtype", PAIRS)
+def test_pairs_of_numbers_of_half_a_byte_are_made_of_two_elements_each(dtype: str) -> None:
+    for source, dest, cols in (("bf16", dtype, (64, 64, 32)), (dtype, "bf16", (32, 32, 64))):
+        right = converted(source, dest, *cols)
+        assert check(right).status is Status.PROVED
+        assert run(right) == set()
+        short = converted(source, dest, cols[0], cols[1] // 2, cols[2])
+        assert check(short).status is Status.UNKNOWN
+        assert run(short) & {"computed", "definite"}
+        never = converted(source, dest, *cols, loaded=64)
+        assert check(never).status is Status.UNKNOWN
+        assert run(never) & {"computed", "definite"}
+
+
+@pytest.mark.parametrize("dtype", ["!pto.hif8", "!pto.f8E8M0", "f8E4M3", *PAIRS])
+def test_types_of_a_byte_are_moved_by_their_names(dtype: str) -> None:
+    for of in (kind("vec", 8, 16, "", dtype), f"!pto.tile_buf<vec, 8x16x{dtype}>"):
+        view = f"  %p = pto.castptr %a : !pto.ptr<f32> -> !pto.ptr<{dtype}>\n  %pv = pto.make_tensor_view %p, "
+        view += f"shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?x{dtype}>\n"
+        body = view + part("ph", "pv", dtype=dtype) + tile("u", of) + f"  pto.tload ins(%ph : f) outs(%u : {of})\n"
+        assert check(body).status is Status.PROVED
+        wide = body.replace(view, view.replace(f"?x?x{dtype}>", "?x?xf16>").replace(f"<{dtype}>", "<f16>"))
+        assert errors(check(wide)) == ["core/well-formed"]
+
+
+@pytest.mark.parametrize(("dtype", "status"), [("f8E4M3FN", Status.PROVED), (PAIRS[1], Status.UNKNOWN)])
+def test_along_what_pairs_lie_in_a_product_is_open(dtype: str, status: Status) -> None:
+    types = {"left": dtype, "scaling": "!pto.f8E8M0", "right": dtype, "scales": "!pto.f8E8M0"}
+    acc, kinds, body = kind("acc", 16, 16), [], part("pr", "bv", 16, 16)
+    for name, of in types.items():
+        loc = "scaling" if name == "scales" else name
+        kinds.append(kind(loc, 16, 16, dtype=of))
+        mat = kinds[-1].replace(f"loc={loc}", "loc=mat")
+        body += f"  %{name}_p = pto.castptr %a : !pto.ptr<f32> -> !pto.ptr<{of}>\n  %{name}_v = pto.make_tensor_view "
+        body += f"%{name}_p, shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?x{of}>\n"
+        body += part(f"{name}_q", f"{name}_v", 16, 16, dtype=of) + tile(f"{name}_m", mat) + tile(name, kinds[-1])
+        body += f"  pto.tload ins(%{name}_q : f) outs(%{name}_m : {mat})\n"
+        body += f"  pto.tmov ins(%{name}_m : {mat}) outs(%{name} : {kinds[-1]})\n"
+    body += tile("acc", acc) + f"  pto.tmatmul.mx ins({', '.join(f'%{n}' for n in types)} : {', '.join(kinds)})"
+    body += f" outs(%acc : {acc})\n  pto.tstore ins(%acc : {acc}) outs(%pr : f)\n"
+    assert check(body).status is status
 
 
 @pytest.mark.parametrize(("rows", "found"), [(512, []), (513, ["core/well-formed"])])
@@ -866,3 +988,26 @@ def test_a_tile_that_a_caller_gives_is_open_whatever_takes_it(work: str, ins: st
     (verdict,) = check_text(Source("k.mlir", text(body).text.replace("%on: i1)", f"%on: i1, %x: {VEC})")))
     assert (verdict.status, errors(verdict)) == (Status.UNKNOWN, [])
     assert any("not known" in finding.message for finding in verdict.findings)
+
+
+@pytest.mark.parametrize(
+    ("loads", "notes", "status"),
+    [
+        ("t", "", Status.PROVED),  # a tile has no more rows than its type, which is a condition
+        ("t", "// dmaverify: assume %n in 0..8\n", Status.PROVED),
+        ("late", "// dmaverify: assume %n in 1..8\n", Status.UNKNOWN),
+    ],
+)
+def test_a_valid_region_that_nobody_bounds_reaches_no_further_than_its_tile(
+    loads: str, notes: str, status: Status
+) -> None:
+    given, other = kind("vec", 8, 16, "v_row=?, v_col=16"), kind("vec", 16, 32)
+    body = tile("t", given, "addr = %a0 valid_row = %n") + tile("late", other, "addr = %a0") + part("pl", "av", 16, 32)
+    for name, view in (("p", "av"), ("q", "bv")):
+        made = f"pto.partition_view %{view}, offsets = [%c0, %c0], sizes = [%n, %c16]"
+        body += f"  %{name} = {made} : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<?x?xf32>\n"
+    load, over = f"  pto.tload ins(%p : f) outs(%t : {given})\n", f"  pto.tload ins(%pl : f) outs(%late : {other})\n"
+    first, last = (load, over) if loads == "t" else (load + over, "")
+    found = check(f"{body}{first}  pto.tstore ins(%t : {given}) outs(%q : f)\n{last}", notes)
+    assert found.status is status
+    assert any("the tile has 8 rows" in said for said in found.conditions) == (not notes)

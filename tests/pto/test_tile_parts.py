@@ -147,6 +147,59 @@ def test_of_a_tile_in_boxes_or_columns_all_of_it_is_a_part(
     assert status is Status.UNKNOWN or not run(body)
 
 
+GRID = kind(32, 32, layout=BOXES, loc="mat")
+GIVEN = "  %wide = pto.make_tensor_view %a, shape = [%c32, %c32], strides = [%c32, %c1] : f\n"
+GIVEN += f"  %t = pto.alloc_tile : {GRID}\n"
+
+
+def of_grid(name: str, at: tuple[object, int], size: tuple[int, int]) -> str:
+    row, col = (f"%c{n}" if isinstance(n, int) else n for n in at)
+    of = kind(*size, layout=BOXES, loc="mat")
+    return f"  %{name} = pto.subview %t[{row}, {col}] sizes [{size[0]}, {size[1]}] : {GRID} -> {of}\n"
+
+
+def filled(name: str, rows: int = 32) -> str:
+    """Loaded with as many rows of a tensor."""
+    part = f"  %{name}_p = pto.partition_view %wide, offsets = [%c0, %c0], sizes = [%c{rows}, %c32] : f\n"
+    return f"{part}  pto.tload ins(%{name}_p : f) outs(%{name} : {kind(rows, 32, layout=BOXES, loc='mat')})\n"
+
+
+def pushed(name: str) -> str:
+    return f"  pto.tpush_to_aiv(%{name} : {GRID}) {{split = 0}}\n"
+
+
+UPPER, LOWER = of_grid("u", (0, 0), (16, 32)), of_grid("v", (16, 0), (16, 32))
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (UPPER + filled("u", 16) + pushed("u"), Status.PROVED),
+        (UPPER + LOWER + filled("u", 16) + pushed("v"), Status.REFUTED),
+        (UPPER + filled("u", 16) + pushed("t"), Status.REFUTED),
+        (UPPER + LOWER + filled("u", 16) + filled("v", 16) + pushed("t"), Status.PROVED),
+        (filled("t") + LOWER + pushed("v"), Status.PROVED),
+        (filled("t") + of_grid("w", (0, 8), (32, 8)) + pushed("w"), Status.PROVED),
+        (filled("t") + of_grid("w", (8, 0), (16, 32)) + pushed("w"), Status.UNKNOWN),  # it cuts boxes, as those below
+        (filled("t") + of_grid("w", (0, 4), (32, 8)) + pushed("w"), Status.UNKNOWN),
+        (filled("t") + of_grid("w", (0, 0), (8, 32)) + pushed("w"), Status.UNKNOWN),
+        (filled("t") + of_grid("w", (0, 0), (32, 4)) + pushed("w"), Status.UNKNOWN),
+        (filled("t") + of_grid("w", ("%n", 0), (16, 32)) + pushed("w"), Status.UNKNOWN),
+    ],
+)
+def test_a_part_of_a_tile_of_a_cube_memory_is_whole_boxes(body: str, status: Status) -> None:
+    source = Source("k.pto", f"{HEAD.replace('8x32xf32', '32x32xf32')}{GIVEN}{body}  return\n}}\n")
+    (verdict,) = check_text(source)
+    assert verdict.status is status, verdict
+    _, (function,) = read_kernels(source)
+    try:
+        found = bool(run_kernel(function, {"a": 4096, "b": 4096}, {"n": 4}).found)
+    except Beyond:
+        assert status is Status.UNKNOWN
+        return
+    assert found == (status is Status.REFUTED)
+
+
 @pytest.mark.parametrize(("most", "status"), [(4, Status.PROVED), (5, Status.REFUTED)])
 @pytest.mark.parametrize("stores", [True, False])
 def test_a_part_at_any_row_lies_in_its_tile(most: int, stores: bool, status: Status) -> None:

@@ -97,7 +97,7 @@ def test_faults_of_tiles_are_refuted(old: str, new: str, found: str) -> None:
     [
         MOVE.replace("sizes = [%c8, %c16]", "sizes = [%c9, %c16]", 1),  # more elements than the tile has
         PARTS + tile("t", "!pto.tile_buf<vec, 8x16xf32, valid=?x16>", "valid_row = %n") + op("tstore", "%t", "%pb"),
-        MOVE + op("tsort32", "%t", "%t"),  # not known
+        MOVE + op("tscatter", "%t, %t", "%t"),  # not known
         MOVE + op("tbrandnew", "%t", "%t"),
         PARTS + tile("t") + tile("u") + op("tadd", "%t, %t", "%u") + op("tstore", "%u", "%pb"),  # of nothing
         MOVE + "  pto.tstore ins(%nobody : f32) outs(%pb : f32)\n",
@@ -151,7 +151,7 @@ BITS = """  %b8 = pto.castptr %b : !pto.ptr<f32> -> !pto.ptr<ui8>
     ("body", "said"),
     [
         (op("tadd", "%t, %u", "%u"), "line 2. .of pto.tadd; nothing surely wrote all that it reads."),
-        (tile("s", given="addr = %at") + tile("r", "!pto.tile_buf<vec, 4x32xf32>", "addr = %at")
+        (tile("s", given="addr = %at") + tile("r", "!pto.tile_buf<vec, 4x16xf32>", "addr = %at")
          + op("tadd", "%t, %t", "%s") + op("tcolsum", "%t, %r", "%u") + op("tadd", "%s, %s", "%u"),
          "pto.tcolsum at line 2.: it writes a tile of another type on the same bytes"),
     ],

@@ -18,10 +18,10 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.distributions import Distribution, VectorUnit, vector_unit
 from dmaverify.machines.pto.lanes import Demand, demands_of
 from dmaverify.machines.pto.ops import Operand
+from dmaverify.machines.pto.rank_events import RankMeaning
 from dmaverify.machines.pto.scopes import MemoryBarrier
 from dmaverify.machines.pto.sources import Origin, sources_of
 from dmaverify.machines.pto.stated import Setting
-from dmaverify.machines.pto.tile_events import TileMeaning
 from dmaverify.machines.pto.values import Lanes
 from dmaverify.program.instructions import CopyTouch, Event, Fence, Place, StoredSource, Use
 from dmaverify.prove.flow.scope_order import LOADS_WAIT, without_barriers
@@ -41,7 +41,7 @@ class _Extent:
 _OPEN = _Extent(ZERO, False, (), True)
 
 
-class Accesses(TileMeaning):
+class Accesses(RankMeaning):
     """Loads and stores of the vector and scalar units."""
 
     def __init__(self, function: ops.KernelFunction, setting: Setting) -> None:

@@ -33,7 +33,9 @@ from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
 from dmaverify.machines.pto.types import SPACES, TokenCursor, bits_of, number_type
 from dmaverify.values import replace
 
-LOADS = re.compile(r"pto\.(load|load_scalar|ldg\w*|lds|tile_get\w*|t?getval\w*)|memref\.load|affine\.load|llvm\.load")
+LOADS = re.compile(
+    r"pto\.(load|load_scalar|ldg\w*|lds|tile_get\w*|t?getval\w*|local_array_get)|memref\.load|affine\.load|llvm\.load"
+)
 _BLOCKS = ("pto.get_block_", "pto.get_subblock_")
 _SAME = ("memref.cast", "memref.memory_space_cast", "memref.collapse_shape", "memref.expand_shape", "pto.bind_tile")
 

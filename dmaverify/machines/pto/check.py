@@ -113,7 +113,8 @@ def check_function(
     """The verdict on one function, whose copies should make `moves`; None where it has nothing to do with DMA."""
     started, target = time.perf_counter(), function.target
     kernel = meaning_of(function, settings_of(notes, options.readings))
-    idle = not kernel.copies and not kernel.tile_moves and all(r.kind == "note" for r in kernel.remarks)
+    acts = kernel.copies or kernel.tile_moves or kernel.signals
+    idle = not acts and all(r.kind == "note" for r in kernel.remarks)
     if idle and not kernel.cube:
         return None
     judged = judged_kernel(kernel, target, options, notes, moves)
@@ -178,11 +179,12 @@ def _as_one_tile(
     moves: Sequence[PlanMove],
 ) -> tuple[Kernel, JudgedKernel]:
     """The kernel with tiles of as many elements at one address taken as one, which then is a condition, where that
-    decides what they hold; as it was where it does not.
+    decides what they hold, or leaves less of it open; as it was where it does not.
     """
     kernel = meaning_of(function, replace(settings_of(notes, options.readings), one_tile=True))
     judged = judged_kernel(kernel, target, options, notes, moves)
-    if judged.obligations["core/definite"][0] != "proved":
+    status = judged.obligations["core/definite"][0]
+    if status == "refuted" or (status == "unknown" and judged.open_reads >= known[1].open_reads):
         return known
     for names in kernel.alike.values():
         if len(names) > 1:
@@ -231,6 +233,8 @@ def _claim(kernel: Kernel, judged: JudgedKernel) -> str:
     if kernel.tile_moves and not kernel.copies:
         several = f"{kernel.tile_moves} tile moves" if kernel.tile_moves > 1 else "the tile move"
         return f"every element of {several}, for all values and iterations{_beside(kernel)}"
+    if kernel.signals and not kernel.copies:
+        return f"every signal and fence, for all values and iterations{_beside(kernel)}"
     total = 0
     for copy in kernel.copies:
         numbers = [copy.row, *(step.count for step in copy.steps)]

@@ -111,6 +111,23 @@ def reshaped(tile: CellTile, kind: TileType | None) -> CellTile:
     return replace(tile, kind=kind, rows=kind.v_row, cols=kind.v_col, pitch=kind.cols)
 
 
+def part_kind(own: TileType, kind: TileType | None, sizes: tuple[int, ...], at: tuple[int, int]) -> TileType:
+    """The type of a part of a tile, in rows as far apart as those of the tile, or all of it."""
+    if kind is None or sizes != (kind.rows, kind.cols):
+        raise Beyond("a part of a tile of a type that is not told")
+    straight = own.cols == kind.cols == 1 or not (kind.column_major or own.column_major)
+    rest = (own.loc, own.bits, own.boxed, kind.boxed) != (kind.loc, kind.bits, False, False)
+    if (not straight or rest) and (
+        kind.packed or at != (0, 0) or own != replace(kind, v_row=own.v_row, v_col=own.v_col)
+    ):
+        per = int([*own.box.split(), "512"][1]) * 8 // (16 * own.bits) if own.boxed and not own.packed else 0
+        same = own.boxed and own == replace(kind, rows=own.rows, cols=own.cols, v_row=own.v_row, v_col=own.v_col)
+        cut = not per or at[0] % 16 or sizes[0] % 16 or at[1] % per or sizes[1] % per
+        if cut or not same or own.turned or own.loc == "vec":
+            raise Beyond("a part of a tile in boxes or columns")
+    return kind
+
+
 def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile, scalars: int) -> None:
     """Ends the run where the memories of an operation, its form, or the shapes of a product, are none that it has."""
     if not in_form(work, len(tiles), scalars):
@@ -118,7 +135,7 @@ def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile, sc
     ways = [work.way(at) for at in range(len(tiles))]
     scratch = [(t, True) for t, way in zip(tiles, ways, strict=True) if way == "scratch"]
     reads = [(t, way) for t, way in zip(tiles, ways, strict=True) if way != "scratch"]
-    made = (out, work.writes in ("whole", "turned", "window", "beside"))
+    made = (out, work.writes in ("whole", "turned", "window", "beside", "pairs", "merged"))
     never = bool(work.tiles) or work.writes == "window"
     kept = ("each", "own", "window", *(("row", "column") if len(reads) == 1 else ()))
     used = [(t, way == "window") for t, way in reads]
@@ -139,14 +156,48 @@ def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile, sc
         if any((t.place, t.owner) == (out.place, out.owner) for t, _ in scratch):
             raise Beyond(f"{name} with its result as scratch")
         return
+    if any(tile.kind.values > 1 for tile in tiles):
+        raise Beyond(f"{name} of pairs")
     wanted = ["left", "right", *(part for part in name.split(".") if part in ("acc", "bias"))]
     by = {tile.kind.loc: tile for tile in tiles}
     if places != sorted(wanted) or out.kind.loc != "acc" or by["right"].rows < by["left"].cols:
         raise Beyond(f"{name} of other tiles than it multiplies")
-    if "acc" in by and (by["acc"].rows < out.rows or by["acc"].cols < out.cols):
-        raise Beyond(f"{name} onto a smaller tile")
-    if "bias" in by and by["bias"].cols < out.cols:
+    if "bias" in by and by["bias"].cols < by["right"].cols:
         raise Beyond(f"{name} with a smaller bias")
+
+
+def sorted_cells(
+    name: str, word: str, tiles: Sequence[CellTile], out: CellTile, named: Sequence[int]
+) -> tuple[int, int, int]:
+    """Rows and columns of its result that a sort of blocks of 32, or a merge of sorted blocks, writes, and in how many
+    columns of them what was sorted stands.
+    """
+    values, *more = tiles
+    if any(tile.kind.boxed or tile.kind.column_major for tile in (values, *more[:1], out)):
+        raise Beyond(f"{name} of tiles that lie in no rows")
+    if word == "merged":
+        (length,) = named
+        whole = length > 0 and length % 64 == 0 and values.cols % (4 * length) == 0 and 0 < values.cols <= 1020 * length
+        if not whole or (values.kind.rows, out.kind.rows) != (1, 1):
+            raise Beyond(f"{name} of {values.cols:,} elements in blocks of {length:,}")
+        return 1, values.cols, values.cols
+    index, *scratch = more
+    per, blocks, rest = 64 // values.kind.bits, -(-values.cols // 32), values.cols % 32
+    room = sum(tile.kind.rows * tile.kind.cols for tile in scratch)
+    needed = 32 if values.cols * values.kind.bits > 8160 * 8 else 32 * blocks
+    if not blocks or (rest and not scratch) or (scratch and room < needed):
+        raise Beyond(f"{name} of {values.cols:,} columns with {room:,} elements as scratch")
+    if out.kind.cols < 32 * per * blocks or index.cols < values.cols or 1 < index.rows < values.rows:
+        raise Beyond(f"{name} of tiles of other sizes")
+    return values.rows, 32 * per * blocks, values.cols * per
+
+
+def product_size(name: str, tiles: Sequence[CellTile], out: CellTile) -> tuple[int, int]:
+    """Rows and columns of its result that an operation writes: of a product those of its factors, one of a vector."""
+    if not name.startswith(PRODUCTS):
+        return out.rows, out.cols
+    by = {tile.kind.loc: tile for tile in tiles}
+    return 1 if "gemv" in name else by["left"].rows, by["right"].cols
 
 
 def bit_cells(mask: CellTile, rows: int, cols: int) -> int:

@@ -25,6 +25,7 @@ from dmaverify.machines.pto.execute import KernelMachine
 from dmaverify.machines.pto.execute_cells import CellTile, ElementView
 from dmaverify.machines.pto.execute_terms import CONSTANT, PART, Terms, tensor_bytes
 from dmaverify.machines.pto.execute_vector import LANEWISE, RegisterBytes
+from dmaverify.machines.pto.ranks import RankCopy, RankSignal
 from dmaverify.machines.pto.running import NEVER, KernelRun, Memory, Over, place_of
 from dmaverify.machines.pto.tiles import AllocTile, HandedTile, TileElement, TileOp, TileWork
 from dmaverify.values import dataclass, field
@@ -148,8 +149,10 @@ class ContentRun(_NumberedRun):
         return super()._block(body)
 
     def _statement(self, stmt: ops.Stmt) -> None:
-        if isinstance(stmt, (ops.CrossCore, HandedTile, TileElement)) or (isinstance(stmt, AllocTile) and stmt.given):
-            raise Beyond("what the other core or the scalar unit does with memory")
+        if isinstance(stmt, (ops.CrossCore, HandedTile, TileElement, RankSignal, RankCopy)) or (
+            isinstance(stmt, AllocTile) and stmt.given
+        ):
+            raise Beyond("what the other core, other ranks or the scalar unit do with memory")
         pad = stmt.pad.value if isinstance(stmt, ops.CopyOp) and stmt.pad else None
         pad = stmt.value if isinstance(stmt, ops.SetPad) else pad
         if pad is not None and pad.name and not isinstance(self._scalar(pad.name), int):
@@ -346,6 +349,8 @@ def _rows(
         return (given[0].swapaxes(0, 1) if across else given[0]).reshape(out.cols if across else out.rows, -1)
     words = [work.reads[min(i, len(work.reads) - 1)] for i in range(len(tiles))]
     narrow = all({"column": t.cols, "row": t.rows}.get(word, 1) == 1 for word, t in zip(words, tiles, strict=True))
+    if len({tile.kind.values for tile in (*tiles, out)}) > 1:
+        return None  # an element is made of several, or several of one
     if not given or not {*words} <= {"each", "column", "row", "scratch"} or work.writes != "each" or not narrow:
         return None
     wide = [np.broadcast_to(one, (out.rows, out.cols, one.shape[2])) for one in given]

@@ -18,7 +18,7 @@ from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_cells import CellTile
-from dmaverify.machines.pto.execute_tiles import TileRun
+from dmaverify.machines.pto.execute_ranks import RankRun
 from dmaverify.machines.pto.execute_vector import CLEAN, DOUBT, GARBAGE
 from dmaverify.machines.pto.running import ADDED, DOUBTED, UNKNOWN, WRITTEN, RunCopy
 
@@ -29,7 +29,7 @@ _FIELD = {
 Padding = tuple[int, int, tuple[int, int]] | None  # elements left and right, what they hold
 
 
-class RunCopies(TileRun):
+class RunCopies(RankRun):
     """The part of a run that is about copies and registers."""
 
     def _pointer(self, operand: ops.Operand) -> tuple[str, int, int]:

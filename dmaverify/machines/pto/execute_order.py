@@ -14,10 +14,11 @@ import numpy as np
 from dmaverify.execute.hazards import Touched, meetings, share
 from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.ranks import COMM
 from dmaverify.machines.pto.running import WRITTEN, RunCopy, RunEvent, Running, place_of
 from dmaverify.program.instructions import Shared
 
-PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
+PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX", COMM)
 CORE = "other core"
 MOST_ACCESSES = 1 << 13  # of one run: each is held against all before it
 MOST_HELD = 40_000  # pairs of which each byte is held against the other's

@@ -20,7 +20,18 @@ from dmaverify.execute.address import ends_of, strided
 from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.execute_cells import PRODUCTS, CellTile, ElementView, bit_cells, matched, reshaped, told
+from dmaverify.machines.pto.execute_cells import (
+    PRODUCTS,
+    CellTile,
+    ElementView,
+    bit_cells,
+    matched,
+    part_kind,
+    product_size,
+    reshaped,
+    sorted_cells,
+    told,
+)
 from dmaverify.machines.pto.execute_order import RunOrder
 from dmaverify.machines.pto.running import UNKNOWN, WRITTEN, Over
 from dmaverify.machines.pto.tiles import (
@@ -172,16 +183,8 @@ class TileRun(RunOrder):
 
     def _part_of(self, tile: CellTile, stmt: TilePart) -> CellTile:
         """Cells of the same owner, in rows as far apart as those of the tile."""
-        own, kind = tile.kind, stmt.type
-        if kind is None or stmt.sizes != (kind.rows, kind.cols):
-            raise Beyond("a part of a tile of a type that is not told")
-        straight = own.cols == kind.cols == 1 or not (kind.column_major or own.column_major)
-        row, col = (self._int(one) for one in stmt.offsets)
-        rest = (own.loc, own.bits, own.boxed, kind.boxed) != (kind.loc, kind.bits, False, False)
-        if (not straight or rest) and (
-            kind.packed or (row, col) != (0, 0) or own != replace(kind, v_row=own.v_row, v_col=own.v_col)
-        ):
-            raise Beyond("a part of a tile in boxes or columns")
+        own, (row, col) = tile.kind, (self._int(one) for one in stmt.offsets)
+        kind = part_kind(own, stmt.type, stmt.sizes, (row, col))
         stated = zip((kind.v_row, kind.v_col), stmt.valid or (None, None), strict=True)
         rows, cols = (self._int(one) if n is None and one is not None else n for n, one in stated)
         if rows is None or cols is None:
@@ -189,9 +192,8 @@ class TileRun(RunOrder):
         if min(row, col) < 0 or row + kind.rows > own.rows or col + kind.cols > own.cols:
             self._finds("bounds")
             raise Over
-        item = own.bits // 8
-        begins = (row * tile.pitch + col) * item
-        if begins % self.most["ub_line_bytes"]:
+        begins = (row * tile.pitch + col) * (own.bits // 8)
+        if begins % self.most["ub_line_bytes"] and not own.boxed:
             raise Beyond("a part of a tile that begins inside of a block")
         return self._fitting(replace(tile, at=tile.at + begins, kind=kind, rows=rows, cols=cols, pitch=tile.pitch))
 
@@ -302,6 +304,8 @@ class TileRun(RunOrder):
         """Cells that it reads, whether each was written, and cells that it writes."""
         work = stmt.work
         told(stmt.name, work, tiles, out, len(stmt.scalars))
+        rows, cols = product_size(stmt.name, tiles, out)
+        tiles = [replace(t, rows=rows, cols=cols) if t.kind.loc == out.kind.loc == "acc" else t for t in tiles]
         named = self._window(stmt)
         touched: list[tuple[str, bool, np.ndarray]] = []
         clean = True
@@ -332,9 +336,9 @@ class TileRun(RunOrder):
         """Puts down what the cells hold that an operation makes, which no rule asks for."""
 
     def _window(self, stmt: TileOp) -> list[int]:
-        """The row and column from which a window begins, where the operation has one."""
+        """The row and column from which a window begins, or other numbers that say what is written."""
         windows = stmt.work.windows
-        named = [self._int(o) for o in stmt.ins if windows and o.name in stmt.scalars]
+        named = [self._int(o) for o in stmt.ins if (windows or stmt.work.numbers) and o.name in stmt.scalars]
         if windows and len(named) != 2:
             raise Beyond(f"{stmt.name} names no row and column")
         return named
@@ -349,8 +353,8 @@ class TileRun(RunOrder):
 
     def _read(self, word: str, tile: CellTile, out: CellTile, named: Sequence[int]) -> np.ndarray:
         sizes = {
-            "each": (out.rows, out.cols), "column": (out.rows, 1), "row": (1, out.cols),
-            "turned": (out.cols, out.rows), "beside": (out.rows, tile.cols),
+            "each": (out.rows, -(-out.cols * out.kind.values // tile.kind.values)), "column": (out.rows, 1),
+            "row": (1, out.cols), "turned": (out.cols, out.rows), "beside": (out.rows, tile.cols),
         }  # fmt: skip
         if word == "window":
             return self._cells(tile, named[0], named[1], out.rows, out.cols)
@@ -375,6 +379,9 @@ class TileRun(RunOrder):
                 return self._cells(out, 0, 0, out.kind.rows, out.kind.cols), fits
             case "window":
                 return self._cells(out, named[0], named[1], first.rows, first.cols), True
+            case "pairs" | "merged":
+                rows, count, sure = sorted_cells(name, word, tiles, out, named)
+                return self._cells(out, 0, 0, rows, count), np.arange(count)[None, :] < sure
             case "beside":
                 return self._cells(out, 0, 0, out.rows, sum(t.cols for t in tiles)), True
             case "turned":
@@ -388,9 +395,4 @@ class TileRun(RunOrder):
                 return self._cells(out, 0, 0, first.rows, bit_cells(out, first.rows, first.cols)), True
         if word == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
             raise Beyond(f"{name}: no operand has the valid region of the result")
-        cells = self._cells(out, 0, 0, out.rows, out.cols)
-        if not name.startswith(PRODUCTS):
-            return cells, True
-        left = next((t for t in tiles if t.kind.loc == "left"), out)
-        right = next((t for t in tiles if t.kind.loc == "right"), out)  # rows of the left and columns of the right
-        return cells, (np.arange(out.rows)[:, None] < left.rows) & (np.arange(out.cols)[None, :] < right.cols)
+        return self._cells(out, 0, 0, *product_size(name, tiles, out)), True

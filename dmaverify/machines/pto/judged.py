@@ -110,6 +110,8 @@ def _doubt(kernel: Kernel, judged: JudgedKernel) -> None:
         if one.severity is Severity.ERROR and kernel.lost and not said:
             inside = one.span is not None and any(at.start <= one.span.start < at.end for at in kernel.lost)
             said = "what is not followed decides what runs, or in which order" if inside or one.rule in _ORDERS else ""
+        if one.severity is Severity.ERROR and one.rule in _HAZARDS and kernel.fences and not said:
+            said = f"what else the fence at line {kernel.fences[0].line} orders is not documented"
         why |= {one.rule: said} if said else {}
         found.append(replace(one, severity=Severity.WARNING) if said else one)
     judged.findings = found

@@ -18,6 +18,7 @@ from dmaverify.machines.pto.accesses import Accesses
 from dmaverify.machines.pto.both_sides import beside_each_other
 from dmaverify.machines.pto.counted import Counted, by_sums, counted
 from dmaverify.machines.pto.ops import CUBE, Stmt
+from dmaverify.machines.pto.rank_events import beside_flags
 from dmaverify.machines.pto.registers import behind_branch, joined
 from dmaverify.machines.pto.stated import Setting, relate
 from dmaverify.machines.pto.values import Kernel, copies_in, name_of
@@ -53,7 +54,7 @@ def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
     meaning.leave()
     kernel.kept, kernel.cube, kernel.passed = tuple(meaning.kept), tuple(meaning.cube), function.passed
     kernel.kinds = frozenset(map(type, ops.deep(function.body)))
-    kernel.remarks += beside_each_other(function.body, kernel.events)
+    kernel.remarks += (*beside_each_other(function.body, kernel.events), *beside_flags(function.body))
     kernel.cores = tuple(name for what, name in meaning.machine.items() if what.endswith("idx"))
     kernel.same = frozenset(given | set(meaning.machine.values()) - set(kernel.cores))
     return kernel

@@ -38,6 +38,7 @@ from dmaverify.machines.pto.ops import (
     VectorOp,
     deep,
 )
+from dmaverify.machines.pto.rank_reader import RankReader
 from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
 from dmaverify.machines.pto.tile_reader import TileReader
 from dmaverify.machines.pto.tiles import QUIET, TileOp, is_tile_op, untold
@@ -104,7 +105,7 @@ def _in_tiles(ops: tuple[Op, ...]) -> bool:
     return any(map(is_tile_op, walk(ops)))
 
 
-class _FunctionReader(VectorReader, CubeReader, TileReader):
+class _FunctionReader(VectorReader, CubeReader, TileReader, RankReader):
     """Statements of one function. `types` holds the type of every value so far."""
 
     def __init__(self, text: MlirFile, functions: Mapping[str, Op], target: Target) -> None:
@@ -369,5 +370,9 @@ _NAMES = {
     "tile_part": "pto.subview",
     "reserved": "pto.reserve_buffer",
     "_printed": "pto.tprint",
+    "cache": "pto.cmo.cacheinvalid",
+    "fence": "pto.fence.barrier_all",
+    "signalled": "pto.comm.tnotify pto.comm.twait pto.comm.ttest",
+    "exchanged": "pto.comm.tput pto.comm.tget",
 }
 _HANDLERS = {name: handler for handler, names in _NAMES.items() for name in names.split()}

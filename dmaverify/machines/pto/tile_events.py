@@ -16,9 +16,10 @@ from itertools import pairwise
 from math import prod
 
 from dmaverify.language.affine import FALSE, ONE, ZERO, Lin, compare
-from dmaverify.machines.pto.ops import CastPtr, Operand
-from dmaverify.machines.pto.tile_operands import PRODUCTS, TileOperands
+from dmaverify.machines.pto.ops import CastPtr, Operand, Stmt
+from dmaverify.machines.pto.tile_operands import PRODUCTS
 from dmaverify.machines.pto.tile_places import CellTouch, TileCells
+from dmaverify.machines.pto.tile_sorts import TileSorts
 from dmaverify.machines.pto.tiles import TileOp, TileWork, in_form
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value
 from dmaverify.program.instructions import CopyTouch, Place, Use
@@ -26,7 +27,7 @@ from dmaverify.prove.meet import collision
 from dmaverify.values import replace
 
 
-class TileMeaning(TileOperands):
+class TileMeaning(TileSorts):
     """Operations on tiles."""
 
     # ------------------------------------------------------------ operations
@@ -83,6 +84,10 @@ class TileMeaning(TileOperands):
             return None
         if self._meets(stmt, work, tiles, out):
             return None
+        if work.writes in ("pairs", "merged"):
+            how = self._pairs if work.writes == "pairs" else self._merged
+            made = how(stmt, tiles, out)
+            return None if made is None else self._use(stmt.name, "V", made, stmt)
         touches: list[CellTouch] = []
         idle: list[CellTouch] = []
         for index, tile in enumerate(tiles):
@@ -104,8 +109,10 @@ class TileMeaning(TileOperands):
             if way == "any" and not self._numbered(stmt, tile):
                 return None
             region = self._read_region(way, tile, out)
+            if adds := stmt.name.startswith(PRODUCTS) and tile.kind.loc == "acc":
+                region = TileCells(ZERO, ZERO, *self._made_of(stmt, tiles))
             takes = (out.rows, self._bytes_of_bits(tile, out.cols)) if way == "mask" else (region.rows, region.cols)
-            if self._short(stmt, tile, *takes):
+            if not adds and self._short(stmt, tile, *takes):
                 return None
             touches.append(self._cells(tile, region, "read"))
         written = self._write_region(work, stmt, tiles, out)
@@ -128,8 +135,9 @@ class TileMeaning(TileOperands):
         return [*self._use(stmt.name, "", idle, stmt), *used]
 
     def _read_region(self, way: str, tile: TileValue, out: TileValue) -> TileCells:
-        if way == "each":
-            return self._valid(out)
+        if way == "each":  # of pairs and what they are made of, as many numbers in each row
+            numbers = out.cols * out.kind.values
+            return TileCells(ZERO, ZERO, out.rows, self.world.divide(numbers + tile.kind.values - 1, tile.kind.values))
         if way == "column":  # one value for each row
             return TileCells(ZERO, ZERO, out.rows, self.world.least(ONE, tile.cols, most=True))
         if way == "mask" and self._holds_bits(tile, out.rows, out.cols):
@@ -191,8 +199,9 @@ class TileMeaning(TileOperands):
                 self.remark("unresolved", said, stmt.name_span, "pad=1 (zero), 2 (max) or 3 (min)")
                 return None
             return self._all(out)
-        if stmt.name.startswith(PRODUCTS) and not self._multiplies(stmt, tiles, out):
-            return None
+        if stmt.name.startswith(PRODUCTS):
+            made = TileCells(ZERO, ZERO, *self._made_of(stmt, tiles))
+            return made if self._multiplies(stmt, tiles, out) else None
         if work.writes in ("part", "cover") and any(self._short(stmt, out, t.rows, t.cols) for t in tiles):
             return None
         if work.writes == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
@@ -294,7 +303,7 @@ class TileMeaning(TileOperands):
             self._need(compare("le", valid - size), stmt, said, valid, enough=True)
         return True
 
-    def _apart(self, part: TensorPart, stmt: TileOp) -> None:
+    def _apart(self, part: TensorPart, stmt: Stmt) -> None:
         """Elements of what is stored may not overlap. Of strides that are no numbers each is to reach at least as far
         as the next level, which is enough.
         """
@@ -324,16 +333,21 @@ class TileMeaning(TileOperands):
     def pointer_of(self, operand: Operand) -> Value:
         """A pointer, or where a tile begins that has an address."""
         value = self.value(operand)
-        return _begin(value) if isinstance(value, TileValue) and value.addressed else value
+        return _begin(value) if isinstance(value, TileValue) and value.addressed and not _of_boxes(value) else value
 
     def _castptr(self, stmt: CastPtr) -> None:
         source = self.values.get(stmt.source.name)
-        if isinstance(source, TileValue) and source.addressed:
+        if isinstance(source, TileValue) and source.addressed and not _of_boxes(source):
             self.values[stmt.source.name] = _begin(source)
             super()._castptr(stmt)
             self.values[stmt.source.name] = source
         else:
             super()._castptr(stmt)
+
+
+def _of_boxes(tile: TileValue) -> bool:
+    """Whether a tile is some boxes of another, which begin at no byte that is known."""
+    return tile.kind.boxed and tile.whole is not None and tile.kind != tile.whole.kind
 
 
 def _begin(tile: TileValue) -> Place:

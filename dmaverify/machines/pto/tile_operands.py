@@ -27,6 +27,10 @@ IN_PLACE = {"each", "own", "window"}
 """How an operation reads an operand that its result may replace, cell by cell."""
 
 
+EVERYWHERE = ("whole", "turned", "window", "beside", "pairs", "merged")
+"""What an operation writes beside the valid region of its result."""
+
+
 class TileOperands(ValidShapes):
     """Operands of operations on tiles and registers."""
 
@@ -80,15 +84,29 @@ class TileOperands(ValidShapes):
             self.remark("unresolved", said, stmt.name_span, "loc=.. in the types of its tiles")
             return False
         left, right = mine["left"][0], mine["right"][0]
-        if not self.dry:
+        if left.kind.values > 1 or right.kind.values > 1:
+            said = f"{stmt.name}: along which dimension pairs lie in `{left.name}` and `{right.name}` is not documented"
+            self.remark("unresolved", said, stmt.name_span, "factors of 8 bits")
+            return False
+        if not self.dry and "mx" not in parts:  # with scales the valid regions alone have to fit
             sides = {"left": left.kind, "right": right.kind, "result": out.kind}
             ports = {f"{name}_rows": one.rows for name, one in sides.items()}
             self._fact(ports | {f"{name}_columns": one.cols for name, one in sides.items()}, stmt.name, stmt.span)
+        rows, cols = self._made_of(stmt, tiles)
+        for tile in (out, *mine["acc"]):
+            for takes, has, what in ((rows, tile.kind.rows, "rows"), (cols, tile.kind.cols, "columns")):
+                self._need(compare("le", takes - has), stmt, f"{stmt.name}: `{tile.name}` has {has:,} {what}", takes)
         taken: list[tuple[TileValue, Lin | None, Lin]]
-        taken = [(left, out.rows, right.rows), (right, left.cols, out.cols)]
-        taken += [(one, out.rows, out.cols) for one in mine["acc"]]
-        taken += [(one, None, out.cols) for one in mine["bias"]]
+        taken = [(left, rows, right.rows), (right, left.cols, cols)]
+        taken += [(one, None, cols) for one in mine["bias"]]
         return not any(self._short(stmt, tile, rows, cols) for tile, rows, cols in taken)
+
+    def _made_of(self, stmt: TileOp, tiles: Sequence[TileValue]) -> tuple[Lin, Lin]:
+        """How many rows and columns a product makes: the valid rows of the left, one of a vector, and the valid columns
+        of the right, whatever of the result is valid.
+        """
+        rows = next((ONE if "gemv" in stmt.name else tile.rows for tile in tiles if tile.kind.loc == "left"), ZERO)
+        return rows, next((tile.cols for tile in tiles if tile.kind.loc == "right"), ZERO)
 
     def _meets(self, stmt: TileOp, work: TileWork, tiles: Sequence[TileValue], out: TileValue) -> bool:
         """Whether tiles of an operation share bytes so that what it makes is not documented: a result that begins
@@ -97,7 +115,7 @@ class TileOperands(ValidShapes):
         ways = {at: work.way(at) for at in range(len(tiles))}
         reads = [(tile, ways[at] == "window") for at, tile in enumerate(tiles) if ways[at] != "scratch"]
         scratch = [] if work.idle else [(tile, True) for at, tile in enumerate(tiles) if ways[at] == "scratch"]
-        made = (out, work.writes in ("whole", "turned", "window", "beside"))
+        made = (out, work.writes in EVERYWHERE)
         alone = IN_PLACE | ({"row", "column"} if len(reads) == 1 else set())  # they are written as they were
         may = not work.tiles and work.writes != "window"
         places = [may and ways[at] in alone and _along(tiles[at], out) for at in ways if ways[at] != "scratch"]
@@ -117,6 +135,7 @@ class TileOperands(ValidShapes):
 
     def _shared(self, one: TileValue, other: TileValue) -> tuple[Lin, Cond]:
         """How far apart two tiles begin, and that they share no byte: parts of one tile lie beside each other, too."""
+        one, other = (t.whole if t.whole is not None and t.kind.boxed else t for t in (one, other))
         items = (one.kind.bits // 8, other.kind.bits // 8)
         begins = [t.place.address + t.first * item for t, item in zip((one, other), items, strict=True)]
         apart = begins[1] - begins[0]

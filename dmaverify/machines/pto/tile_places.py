@@ -26,6 +26,7 @@ from dmaverify.machines.pto.tiles import (
     TilePart,
     TileType,
     is_whole,
+    keeps_boxes,
     keeps_rows,
 )
 from dmaverify.machines.pto.values import TensorPart, TileValue
@@ -206,7 +207,8 @@ class TilePlaces(Carried):
             self.reasons[stmt.result] = "where it begins, or how many of its rows and columns are valid, is not known"
             return
         every = row == col == ZERO and is_whole(kind, tile.kind) and tile.whole is None
-        if (kind.rows, kind.cols) != stmt.sizes or not (every or keeps_rows(kind, tile.kind)):
+        boxes = keeps_boxes(kind, tile.kind) and not every
+        if (kind.rows, kind.cols) != stmt.sizes or not (every or boxes or keeps_rows(kind, tile.kind)):
             self.reasons[stmt.result] = "how a part of a tile in boxes or columns lies is not followed"
             return
         sides = ((row, kind.rows, tile.kind.rows, "rows"), (col, kind.cols, tile.kind.cols, "columns"))
@@ -217,8 +219,11 @@ class TilePlaces(Carried):
         for value, most, what in ((rows, kind.rows, "rows"), (cols, kind.cols, "columns")):
             self._sized(value, most, what, stmt)
         begins = row * tile.pitch + col
-        if not self.world.decide(compare("eq", self.world.modulo(begins * (kind.bits // 8), self.block_bytes))):
-            self.reasons[stmt.result] = f"it may begin inside of a block of {self.block_bytes} bytes"
+        cuts = zip((row, col), kind.boxes, strict=True) if boxes else [(begins * (kind.bits // 8), self.block_bytes)]
+        if not self.world.decide(both([compare("eq", self.world.modulo(at, size)) for at, size in cuts])):
+            self.reasons[stmt.result] = (
+                f"it may begin inside of a {'box' if boxes else f'block of {self.block_bytes} bytes'}"
+            )
             return
         self.values[stmt.result] = replace(
             tile, kind=kind, rows=rows, cols=cols, name=stmt.result, made=stmt, inside=tuple(self.around),
@@ -279,7 +284,8 @@ class TilePlaces(Carried):
             return CellTouch(made, own)
         if made.place.space == tile.place.space:
             return CellTouch(made, own, self._in_boxes(tile, region, kind) if made.writes else None)
-        every = CopyTouch("maybe" if made.writes else kind, tile.place, ZERO, Lin(tile.kind.bytes), ())
+        whole = (tile.whole or tile).kind.bytes
+        every = CopyTouch("maybe" if made.writes else kind, tile.place, ZERO, Lin(whole), ())
         return CellTouch(made, own, None, every)
 
     def _element(self, tile: TileValue, number: Lin, kind: str) -> CellTouch:
@@ -346,7 +352,7 @@ class TilePlaces(Carried):
 
     def _bytes_of(self, tile: TileValue, region: TileCells, kind: str) -> CopyTouch:
         shape, place = tile.kind, tile.place
-        if shape.boxed and (region.rows, region.cols) == (Lin(shape.rows), Lin(shape.cols)):
+        if shape.boxed and tile.whole is None and (region.rows, region.cols) == (Lin(shape.rows), Lin(shape.cols)):
             return CopyTouch(kind, place, ZERO, Lin(shape.bytes), ())
         if shape.boxed and place.space != APART:
             return self._in_boxes(tile, region, kind)

@@ -9,6 +9,7 @@ Source: PTO IR manual (tile buffers, views).
 
 from __future__ import annotations
 
+import re
 from math import prod
 
 from dmaverify.errors import InputError
@@ -34,6 +35,8 @@ from dmaverify.machines.pto.tiles import (
 )
 from dmaverify.machines.pto.types import SPACES, TokenCursor, bits_of, number_type
 from dmaverify.targets.target import Target
+
+_ELEMENT = re.compile(r"tensor_view<(?:(?:\d+|\?)x)*(?:!pto\.)?(\w+)")
 
 
 class TileReader:
@@ -205,5 +208,5 @@ def _is_number(kind: str) -> bool:
 
 def _element(op: Op) -> str:
     """The element that the result's type names."""
-    words = [t.text for t in op.tokens if t.kind == "word"]
-    return words[-1].rsplit("x", 1)[-1] if words else ""
+    found = _ELEMENT.search("".join(t.text for t in op.tokens))
+    return "" if found is None else found[1]

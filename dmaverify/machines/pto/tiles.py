@@ -23,7 +23,7 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 
 _KEYS = {"loc", "dtype", "rows", "cols", "v_row", "v_col", "valid", "blayout", "slayout", "fractal", "pad", "compact"}
-_SHAPED = re.compile(r"((?:(?:\d+|\?)x)+)(\w+)")
+_SHAPED = re.compile(r"((?:(?:\d+|\?)x)+)((?:!pto\.)?\w+)")
 _MEMREF = re.compile(r"memref<((?:\d+x)+)(\w+)(?:,#pto\.address_space<(\w+)>)?>")
 
 
@@ -46,6 +46,17 @@ class TileType:
     @property
     def bytes(self) -> int:
         return -(-self.rows * self.cols * self.bits // 8)
+
+    @property
+    def boxes(self) -> tuple[int, int]:
+        """Rows and columns of a box: 16 rows of as many bytes as the fractal says; none where it says another one."""
+        fractal = next((int(word) for word in self.box.split() if word.isdigit()), 512)
+        return (16, fractal // 2 // self.bits) if fractal in (512, 1024) else (0, 0)
+
+    @property
+    def values(self) -> int:
+        """How many numbers a cell holds: those of half a byte lie in pairs, which rows and columns count."""
+        return 2 if self.dtype.endswith("x2") else 1
 
     @property
     def packed(self) -> bool:
@@ -156,6 +167,13 @@ def keeps_rows(part: TileType, whole: TileType) -> bool:
     return alike and (whole.cols == part.cols == 1 or not (part.column_major or whole.column_major))
 
 
+def keeps_boxes(part: TileType, whole: TileType) -> bool:
+    """Whether a part of a tile in boxes is boxes of that tile, each as it lies there."""
+    same = len({(one.loc, one.bits, one.column_major, one.box) for one in (part, whole)}) == 1
+    cut = not part.boxes[1] or part.rows % part.boxes[0] or part.cols % part.boxes[1]
+    return same and part.boxed and whole.boxed and not (cut or whole.packed or whole.turned or part.loc == "vec")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TileElement(Stmt):
     """One element of a tile, by its number in memory, that the scalar unit reads or writes."""
@@ -195,6 +213,7 @@ class TileWork:
     scratch: int | None = None  # which of the tiles that it names first is no input
     idle: bool = False  # the machine leaves its scratch alone
     tiles: tuple[int, ...] = ()  # how many it takes, least and most, in the form that the data speaks of
+    numbers: int = 0  # and how many scalars
     onto: bool = False  # its result is its last operand, too: it adds to what is there
 
     @property
@@ -236,7 +255,8 @@ def tile_work(target: Target) -> Mapping[str, TileWork]:
     out = {}
     for entry in target.raw["tile"].values():
         ways = frozenset((one, other) for one, other in entry.get("between", [("vec", "vec")]))
-        rest = (entry.get("scratch"), entry.get("idle", False), tuple(entry.get("tiles", ())), entry.get("onto", False))
+        form = (tuple(entry.get("tiles", ())), entry.get("numbers", 0))
+        rest = (entry.get("scratch"), entry.get("idle", False), *form, entry.get("onto", False))
         work = TileWork(tuple(entry["reads"]), entry["writes"], ways, *rest)
         out.update(dict.fromkeys((f"pto.{op}" for op in entry["names"]), work))
     return out
@@ -244,7 +264,7 @@ def tile_work(target: Target) -> Mapping[str, TileWork]:
 
 def in_form(work: TileWork, tiles: int, scalars: int) -> bool:
     """Whether an operation has as many operands as in the form that the data speaks of."""
-    return not work.tiles or (work.tiles[0] <= tiles <= work.tiles[-1] and not scalars)
+    return not work.tiles or (work.tiles[0] <= tiles <= work.tiles[-1] and scalars == work.numbers)
 
 
 def is_tile_op(op: Op) -> bool:
@@ -289,6 +309,7 @@ def _tile_type(tokens: Sequence[Token]) -> TileType | str:
             return "its type does not say memory, type of elements, rows and columns"
         loc, kind, sizes = named["loc"], named["dtype"], [named["rows"], named["cols"]]
         valid = [named.get("v_row", sizes[0]), named.get("v_col", sizes[1])]
+    kind = kind.removeprefix("!pto.")
     bits = bits_of(kind)
     if len(sizes) != 2 or len(valid) != 2 or not all(s.isdigit() for s in sizes):
         return "its type has no rows and columns of numbers"

@@ -21,7 +21,9 @@ from dmaverify.targets.target import Target
 
 CUBE_SPACES = ("l1", "l0a", "l0b", "l0c", "fb", "mat", "left", "right", "acc", "bias", "scaling")
 SPACES = {"gm": "gm", "ub": "ub", "vec": "ub", **{name: name for name in CUBE_SPACES}}
-_WIDTH = {"index": 64, "bf16": 16, "hif8": 8, "f8E4M3FN": 8, "f8E5M2": 8, "f4E1M2x2": 8, "f4E2M1x2": 8}
+_WIDTH = {"index": 64, "bf16": 16}
+_WIDTH |= dict.fromkeys(("hif8", "f8E4M3", "f8E4M3FN", "f8E5M2", "f8E8M0", "f4E1M2x2", "f4E2M1x2"), 8)
+"""Of names that do not say it; packed types are counted in pairs, each a byte."""
 MOST_BITS = 1024
 """Bits of a number's type; a wider one is a type that is not known."""
 MOST_TYPES = 4096
@@ -230,6 +232,7 @@ class TypeReader:
 
 
 def bits_of(name: str) -> int:
+    name = name.removeprefix("!pto.")
     if name in _WIDTH:
         return _WIDTH[name]
     digits = name.lstrip("uisbf")

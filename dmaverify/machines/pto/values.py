@@ -89,6 +89,8 @@ class Kernel:
     """Tiles without an address, by where they lie in a memory of their own."""
     tile_moves: int = 0
     """Loads and stores of tiles."""
+    signals: int = 0
+    """What other ranks are told or asked, and fences that make accesses seen."""
     alike: dict[object, dict[str, bool]] = field(default_factory=dict)
     """Names of tiles of as many elements at one address; `one_tile`: they are taken as one."""
     one_tile: bool = False
@@ -107,6 +109,7 @@ class Kernel:
     """What is written into registers that keep it, and what copies take from them."""
     lost: list[Span] = field(default_factory=list)  # what values that are not followed decide, or what may order others
     kinds: frozenset[type[ops.Stmt]] = frozenset()  # of statements that the text has, whether they run or not
+    fences: list[Span] = field(default_factory=list)  # which may order more than their pipes
     dropped: bool = False  # a copy that may run is no event: what it takes from registers is not known
 
 

@@ -35,6 +35,7 @@ from dmaverify.prove.flow.peeled import peeled
 from dmaverify.prove.flow.pipe_cases import confirm, found_at_values, unconfirmed
 from dmaverify.prove.flow.pipe_fixpoint import proved_at_once
 from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.prove.flow.ranges import as_narrow_as
 from dmaverify.prove.flow.room import RULE as ROOM
 from dmaverify.prove.flow.room import Places, Rooms, crowded, lying, placed
 from dmaverify.prove.flow.stating import grounds, notes_to_paste, plainer, plainer_term, shown_sum
@@ -81,6 +82,7 @@ class JudgedKernel:
     judge: CopyJudge | None = None
     order: tuple[Sequence[Event], Sequence[str]] | None = None  # events and pipes in order, of one core by itself
     read: str = ""  # the one memory of which it was followed what is written before it is read
+    open_reads: int = 0  # of which it is open whether what they read was written
 
 
 def judge_kernel(
@@ -150,9 +152,10 @@ def judge_kernel(
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
     out.assumptions += [*judge.said, *pipes.said]
-    definite = _definite(seen, asker, memory, ordered, others)
-    for further in _further(seen, memory[0]):
-        also = _definite(seen, asker, further, ordered, others)
+    with as_narrow_as(program.world, asker.needs[len(program.world.given) :]):
+        memories = (memory, *_further(seen, memory[0]))
+        definite, *more = [_definite(seen, asker, one, ordered, others) for one in memories]
+    for also in more:
         definite.reads += also.reads
         definite.unjudged |= also.unjudged
         definite.supposed |= also.supposed
@@ -160,7 +163,7 @@ def judge_kernel(
         if also.status == "refuted":
             out.obligations["core/definite"] = ("refuted", "every path", "")
     forgotten = any(isinstance(event, Use) and not event.pipe for event in every(seen))
-    out.read = memory[0] if not forgotten and not _further(seen, memory[0]) else ""
+    out.read = memory[0] if not forgotten and not more else ""
     tried = []
     if definite.status != "proved" and followed:
         tried = unwritten_at_values(asker, seen, memory, ordered, given=others)
@@ -169,6 +172,7 @@ def judge_kernel(
     out.findings += at_values.values()
     if definite.reads or definite.unjudged:
         lines = list(definite.unjudged)
+        out.open_reads = len(lines)
         few = lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], f"{len(lines) - MOST_LINES} more lines"]
         why = f"not decided for what is read at {', '.join(few)}" if definite.status == "unknown" else ""
         if why and definite.arrivals and not others:

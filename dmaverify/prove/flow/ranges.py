@@ -8,9 +8,13 @@ where they meet every condition and everything known of the symbols, each defini
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from dmaverify.language.affine import Cond, Lin, World
+from dmaverify.language.linear import RangedSymbol
+from dmaverify.prove.flow.bounds import bound_of
+from dmaverify.values import replace
 
 NEVER = "never"
 ROUNDS = 6
@@ -134,3 +138,26 @@ def _at_ends(
         if (high is not None and value > high) or (low is not None and value < low):
             return None
     return values if all(world.put_cond(fact, put).known for fact in facts) else None
+
+
+@contextmanager
+def as_narrow_as(world: World, assumed: Iterable[Cond]) -> Iterator[None]:
+    """Within it, what was assumed of a symbol by itself, which is the same in all iterations, bounds its range."""
+    before: dict[str, RangedSymbol] = {}
+    for found in filter(None, map(bound_of, assumed)):
+        (terms, (least, most)) = found
+        name, factor = terms[0]
+        symbol = world.symbols[name]
+        roots = [symbol, *(world.symbols[n] for n in world.roots(Lin(0, terms)))]
+        if len(terms) > 1 or any(one.varies or one.side for one in roots):
+            continue
+        low, high = symbol.low, symbol.high
+        if least is not None and (low is None or -(-least // factor) > low):
+            low = -(-least // factor)
+        if most is not None and (high is None or most // factor < high):
+            high = most // factor
+        if low is None or high is None or low <= high:
+            before.setdefault(name, symbol)
+            world.symbols[name] = replace(symbol, low=low, high=high)
+    yield
+    world.symbols |= before

@@ -21,8 +21,8 @@ def judge_uses(judge: CopyJudge, events: Sequence[Event]) -> None:
     for use in (e for e in every(events) if isinstance(e, Use) and e.inferred != "bytes"):
         for side in ("read", "write"):
             touches = [t for t in use.touches if t.writes == (side == "write") and not t.open]
-            if touches:
-                _judge(judge, use, touches, side)
+            for memory in dict.fromkeys((t.place.space, t.place.root) for t in touches):
+                _judge(judge, use, [t for t in touches if (t.place.space, t.place.root) == memory], side)
 
 
 def _judge(judge: CopyJudge, use: Use, touches: Sequence[CopyTouch], side: str) -> None:
