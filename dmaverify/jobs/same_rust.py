@@ -3,8 +3,9 @@
 Knows: which tensors of two kernels are one, where those of a kernel would have to lie to be those of a plan.
 Does not know: Rust, how a program is followed or judged.
 Law: both kernels are proved, as programs of their transfers, so that no order and nothing unwritten decides what stays.
-Tensors are matched by their place among arguments and results, and have to be of one type. Beside a plan, an answer is
-one of the places that it names as conditions.
+Tensors and numbers are matched by their place among arguments and results, and have to be of one type. Of all numbers
+is said what is said way by way, each of which decides every condition; a difference is shown at numbers that meet them.
+Beside a plan, an answer is one of the places that it names as conditions.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from collections.abc import Mapping, Sequence
 from dmaverify.errors import InputError
 from dmaverify.jobs.same_programs import MOST_LOWERED, program_of_plan, same_programs
 from dmaverify.language.files import named
+from dmaverify.machines.rngd.rust.asked_terms import RANGES, equal, of_number
 from dmaverify.machines.rngd.rust.followed import FollowedKernel, followed_kernel
 from dmaverify.machines.rngd.rust.lowered import NAME, LoweredKernel, lowered_kernel, serial_of, signature
 from dmaverify.machines.rngd.rust.plans import read_kernel_plan
 from dmaverify.machines.rngd.rust.verdicts import kernel_verdicts
 from dmaverify.plan.plan import Plan, select
 from dmaverify.plan.read import read_plan_text
+from dmaverify.program.ways import ANY, WayTerm
 from dmaverify.prove.flow import same as home
+from dmaverify.prove.flow.way_conditions import impossible, numbers_of
 from dmaverify.prove.options import Options
 from dmaverify.prove.sameness import WORDS, Sameness
 from dmaverify.targets.target import load_target
@@ -28,11 +32,61 @@ from dmaverify.values import replace
 from dmaverify.verdict import Severity, Status
 
 MACHINE, SEEN = "rngd", "hbm"
+MOST_WAYS = 64
+"""Ways by their conditions on which two kernels are compared."""
 
 
 def same_rust(names: Sequence[str], *, rlimit: int) -> Sameness:
-    """Whether two kernels leave the same in the tensors that others see. Raises InputError, Disagreement."""
-    kernels = [followed_kernel(*named(text)) for text in names]
+    """Whether two kernels leave the same in the tensors that others see, whatever numbers both are given. Raises
+    InputError, Disagreement.
+    """
+    parts = [named(text) for text in names]
+    todo: list[tuple[WayTerm, ...]] = [()]  # what is supposed of the numbers on ways that are not compared yet
+    answers: list[Sameness] = []
+    while todo:
+        supposed = todo.pop()
+        kernels = [followed_kernel(*part, (), supposed) for part in parts]
+        kinds = [[kind for _, kind in kernel.numbers] for kernel in kernels]
+        asked = next((kernel.asked for kernel in kernels if kernel.asked is not None), None)
+        if asked is not None and kinds[0] == kinds[1] and len(todo) + len(answers) < MOST_WAYS:
+            ways = [(*supposed, asked), (*supposed, asked.negated())]
+            todo += [way for way in ways if not impossible(way)]
+            continue
+        found = _same(kernels, rlimit)
+        if kinds[0] and kinds[0] == kinds[1] and found.status != "proved":
+            found = _at_numbers(parts, kernels[0].numbers, supposed, rlimit) or (
+                found if found.status == "unknown" else replace(found, status="unknown", by="", witness=None)
+            )
+        if found.status == "refuted":
+            return found
+        answers.append(found)
+    open_ = next((one for one in answers if one.status == "unknown"), None)
+    held = tuple(dict.fromkeys(condition for one in answers for condition in one.conditions))
+    return open_ or replace(answers[0], conditions=held, copies=sum(one.copies for one in answers))
+
+
+def _at_numbers(
+    parts: Sequence[tuple[str, str]], numbers: Sequence[tuple[str, str]], supposed: tuple[WayTerm, ...], rlimit: int
+) -> Sameness | None:
+    """A difference at a few numbers that are as supposed."""
+    inputs = [WayTerm(ANY, (), RANGES[kind], at) for at, (_, kind) in enumerate(numbers)]
+    tried: list[list[int]] = []
+    for more in (None, 1, 2):
+        like = [equal(one, of_number(more)) for one in inputs] if more is not None else []
+        values = numbers_of((*supposed, *like))
+        own = [(values or {}).get(at, one.ends[0] if one.ends else 0) for at, one in enumerate(inputs)]
+        if values is None or own in tried:
+            continue
+        tried.append(own)
+        found = _same([followed_kernel(*part, own) for part in parts], rlimit)
+        if found.status == "refuted":
+            said = ", ".join(f"{name} = {value:,}" for (name, _), value in zip(numbers, own, strict=True))
+            return replace(found, witness={**(found.witness or {}), "where": said})
+    return None
+
+
+def _same(kernels: Sequence[FollowedKernel], rlimit: int) -> Sameness:
+    """The same of kernels with the numbers that they are followed for. Raises InputError, Disagreement."""
     opened = next((one for one in map(_opened, kernels) if one is not None), None)
     if opened is not None:
         return opened
@@ -64,6 +118,8 @@ def same_rust_and_plan(plan: Plan, name: str, *, rlimit: int, plan_first: bool =
         raise InputError(f"`{program.name}` is no plan of {MACHINE}", program.span, "name one")
     kernel = followed_kernel(*named(name))
     opened = _opened(kernel)
+    if opened is None and kernel.numbers:
+        opened = Sameness("unknown", f"`{kernel.numbers[0][0]}` is a number, which no plan is given")
     if opened is not None:
         return opened
     taken = home.side_of(program, plan.axes, plan.targets[program.target])

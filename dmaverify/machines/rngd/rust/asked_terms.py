@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 UNSAID = WayTerm(SOME)
 """A truth or a number of which nothing is known; each is another one."""
 TRUTH = (0, 2)
-_RANGES = {**INTEGERS, "bool": TRUTH}
+RANGES = {**INTEGERS, "bool": TRUTH}
 _COMPARED = {"==": ("==", False, False), "!=": ("==", False, True), "<": ("<", False, False), ">": ("<", True, False),
              "<=": ("<", True, True), ">=": ("<", False, True)}  # fmt: skip
 """How each comparison is told by the two that terms have: with sides exchanged, and turned round."""
@@ -102,9 +102,9 @@ class AskedTerms(Calls):
 
     def _numbers(self, value: Numbers) -> WayTerm:
         if value.single is not None:
-            return WayTerm(NUMBER, (), _RANGES.get(value.type), value.low)
+            return WayTerm(NUMBER, (), RANGES.get(value.type), value.low)
         self.kept.append(value)
-        return WayTerm("as", (WayTerm(SOME, (), (value.low, value.high + 1), id(value)),), _RANGES.get(value.type))
+        return WayTerm("as", (WayTerm(SOME, (), (value.low, value.high + 1), id(value)),), RANGES.get(value.type))
 
     def _named_term(self, code: Code, node: Node, frame: Frame) -> WayTerm:
         name = code.text(node)
@@ -112,7 +112,7 @@ class AskedTerms(Calls):
         if value is None:
             found = self.types.number(code, node, frame)
             return self._numbers(found) if found is not None else self._some(None)
-        ends, meant = _RANGES.get(self.scalars.get(id(value), "")), self.meant.get(id(value))
+        ends, meant = RANGES.get(self.scalars.get(id(value), "")), self.meant.get(id(value))
         if self.may_change(name, frame):
             return self._some(ends)
         if meant is not None and meant.term is not UNSAID:
