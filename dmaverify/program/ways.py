@@ -21,8 +21,8 @@ class WayTerm:
     before the second; None where it is not known.
 
     A NUMBER is `value`. The input numbered `value` has ANY value of its type, or SOME, and nobody says which of them
-    occur. Integers: `+ - * / % << >> & | ^`, `neg`, `as`; truths: `== <`, `and or not`, and `stops`: that the operation
-    which is its part has no result within its type.
+    occur. Integers: `+ - * / % << >> & | ^`, `min max`, `neg`, `as`; truths: `== <`, `and or not`, and `stops`: that
+    the operation which is its part has no result within its type.
     """
 
     op: str

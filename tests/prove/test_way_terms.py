@@ -13,7 +13,7 @@ from dmaverify.prove.flow.way_terms import always
 from dmaverify.prove.flow.ways import Ways
 
 TYPES = ((0, 8), (-4, 4))  # as integers of three bits
-ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^")
+ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "min", "max")
 
 
 class Stops(Exception):
@@ -64,6 +64,8 @@ def made_of(term: WayTerm, parts: list[int], *, checked: bool) -> int:
             raise Stops
         return wrapped(parts[0] << parts[1], term.ends) if term.op == "<<" else parts[0] >> parts[1]
     exact = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__, "&": int.__and__, "|": int.__or__, "^": int.__xor__}
+    if term.op in ("min", "max"):
+        return min(parts) if term.op == "min" else max(parts)
     made = -parts[0] if term.op == "neg" else exact[term.op](*parts)
     if wrapped(made, term.ends) != made and checked:
         raise Stops

@@ -154,7 +154,7 @@ def test_of_a_loop_that_changes_what_it_asks_an_end_is_taken_for_granted() -> No
     assert judged(f"{some} loop {{ if ask() {{ break; }} }}", more) == "unknown"
 
 
-NUMBERS = "b: bool, c: bool, n: usize, m: usize, t: [usize; 4]"
+NUMBERS = "b: bool, c: bool, n: usize, m: usize, i: i32, t: [usize; 4]"
 TYPED = "fn g(k: u8) {} fn give() -> u8 { %s } struct P { k: u8, j: usize }"
 ASKED = {  # what no number that a run is given lets pass, and what one does
     "let z = n % 1; let k = 7 / z;": "let k = 7 % (n % 4);", "let k = 7 / (n - n);": "let k = 7 / n; let j = 7 % m;", "let k = 7 % (n % 4 & 4);": "let k = 7 % (n % 8 & 4);",
@@ -163,6 +163,7 @@ ASKED = {  # what no number that a run is given lets pass, and what one does
     "let k = 7 / (n % 2); let j = 7 / (1 - n % 2);": "let k = 7 / (n % 2); let j = 7 / (1 - m % 2);", "let k = (n % 4).checked_sub(4).unwrap();": "let k = (n % 4).checked_sub(3).unwrap();",
     "let k = u8::try_from(n % 4 + 256).unwrap();": "let k = u8::try_from(n % 4 + 255).unwrap();", "let k = t.get(n % 4 + 4).unwrap();": "let k = t.get(n % 4 + 3).unwrap();",
     "let k = 7usize.div_ceil(n - n);": "let k = 7usize.div_ceil(n); let j = 0usize.div_ceil(7);", "let mut a = 3; a /= n % 1;": "let mut a = 3; a /= n % 2;",
+    "let k = t[n.min(3) + 4];": "let k = t[n.min(3)];", "let k = 7 / (i % 1);": "let k = 7 / (i % 2);",
     "let k = &t[n % 4 + 4..3];": "let k = &t[n % 4..3];", "for k in t.chunks(n % 1) {}": "for k in t.chunks(n % 2) {}", "let k = t[9];": "let k = t[3];",
 }  # fmt: skip
 

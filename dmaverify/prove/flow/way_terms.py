@@ -88,6 +88,8 @@ class TermReader:
             return -values[0], exact
         if term.op == "as":
             return self._cast(term, values[0], exact)
+        if term.op in ("min", "max"):
+            return self.world.least(values[0], values[1], most=term.op == "max"), exact
         found = self._by_number(term.op, *values) if len(values) == 2 else None
         if found is not None:
             return found, exact
@@ -120,9 +122,12 @@ class TermReader:
             return self.world.modulo(self.world.divide(left, unit), number // unit + 1) * unit
         if op in "|^" and (common := self._by_number("&", left, right)) is not None:
             return left + number - common * (1 if op == "|" else 2)
-        if op in ("/", "%") and number and least is not None and least >= 0:
-            return self.world.divide(left, number) if op == "/" else self.world.modulo(left, number)
-        return None
+        if op not in ("/", "%") or not number:
+            return None
+        of = self.world.divide if op == "/" else self.world.modulo
+        if least is not None and least >= 0:
+            return of(left, number)
+        return self.world.choose(compare("lt", left), -of(-left, number), of(left, number))  # it rounds towards 0
 
     def _hull(self, term: WayTerm, values: list[Lin]) -> Ends:
         """Between which numbers any other operation stays."""

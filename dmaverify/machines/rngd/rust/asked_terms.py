@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.calls import Calls
 from dmaverify.machines.rngd.rust.code import named
+from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.integers import INTEGERS
@@ -90,6 +91,12 @@ class AskedTerms(Calls):
         function = node.child_by_field_name("function")
         field = function.child_by_field_name("field") if function is not None else None
         name = code.text(field) if field is not None else ""
+        arguments = node.child_by_field_name("arguments")
+        others = named(arguments) if arguments is not None else []
+        if function is not None and name in ("min", "max") and len(others) == 1:
+            target = function.child_by_field_name("value")
+            if target is not None and not declares_method(frame.scope, name, of_integers=True):
+                return self._operator(name, *(self.term(code, one, frame, read) for one in (target, *others)))
         if name not in _COUNTS or methods_named(frame.scope, name):
             return self._some(None)
         end, kind = _COUNTS[name]
