@@ -3,24 +3,31 @@
 Knows: which tensors of two kernels are one, where those of a kernel would have to lie to be those of a plan.
 Does not know: Rust, how a program is followed or judged.
 Law: both kernels are proved, as programs of their transfers, so that no order and nothing unwritten decides what stays.
-Tensors are matched by their place among arguments and results, and have to be of one type. Beside a plan, an answer is
-one of the places that it names as conditions.
+Tensors and numbers are matched by their place among arguments and results, and have to be of one type. Of all numbers
+is said what is said way by way, each of which decides every condition; a difference is shown at numbers that meet them.
+Beside a plan, a proof is one of the places that it names as conditions, and a difference is one wherever tensors lie.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.same_programs import MOST_LOWERED, program_of_plan, same_programs
+from dmaverify.jobs.same_runs import BY_RUNS, left_behind_run
 from dmaverify.language.files import named
+from dmaverify.machines.rngd.rust.asked_terms import RANGES, equal, of_number
 from dmaverify.machines.rngd.rust.followed import FollowedKernel, followed_kernel
 from dmaverify.machines.rngd.rust.lowered import NAME, LoweredKernel, lowered_kernel, serial_of, signature
 from dmaverify.machines.rngd.rust.plans import read_kernel_plan
 from dmaverify.machines.rngd.rust.verdicts import kernel_verdicts
 from dmaverify.plan.plan import Plan, select
 from dmaverify.plan.read import read_plan_text
+from dmaverify.program.ways import ANY, WayTerm
 from dmaverify.prove.flow import same as home
+from dmaverify.prove.flow.way_conditions import impossible, numbers_of
 from dmaverify.prove.options import Options
 from dmaverify.prove.sameness import WORDS, Sameness
 from dmaverify.targets.target import load_target
@@ -28,11 +35,63 @@ from dmaverify.values import replace
 from dmaverify.verdict import Severity, Status
 
 MACHINE, SEEN = "rngd", "hbm"
+MOST_UNITS = 1 << 21  # that a plan or a kernel moves, with padding, where places of tensors are sought
+MOST_TURNED = 5  # tensors that a kernel changes, which are laid in every order
+MOST_WAYS = 64
+"""Ways by their conditions on which two kernels are compared."""
 
 
 def same_rust(names: Sequence[str], *, rlimit: int) -> Sameness:
-    """Whether two kernels leave the same in the tensors that others see. Raises InputError, Disagreement."""
-    kernels = [followed_kernel(*named(text)) for text in names]
+    """Whether two kernels leave the same in the tensors that others see, whatever numbers both are given. Raises
+    InputError, Disagreement.
+    """
+    parts = [named(text) for text in names]
+    todo: list[tuple[WayTerm, ...]] = [()]  # what is supposed of the numbers on ways that are not compared yet
+    answers: list[Sameness] = []
+    while todo:
+        supposed = todo.pop()
+        kernels = [followed_kernel(*part, (), supposed) for part in parts]
+        kinds = [[kind for _, kind in kernel.numbers] for kernel in kernels]
+        asked = next((kernel.asked for kernel in kernels if kernel.asked is not None), None)
+        if asked is not None and kinds[0] == kinds[1] and len(todo) + len(answers) < MOST_WAYS:
+            ways = [(*supposed, asked), (*supposed, asked.negated())]
+            todo += [way for way in ways if not impossible(way)]
+            continue
+        found = _same(kernels, rlimit)
+        if kinds[0] and kinds[0] == kinds[1] and found.status != "proved":
+            found = _at_numbers(parts, kernels[0].numbers, supposed, rlimit) or (
+                found if found.status == "unknown" else replace(found, status="unknown", by="", witness=None)
+            )
+        if found.status == "refuted":
+            return found
+        answers.append(found)
+    open_ = next((one for one in answers if one.status == "unknown"), None)
+    held = tuple(dict.fromkeys(condition for one in answers for condition in one.conditions))
+    return open_ or replace(answers[0], conditions=held, copies=sum(one.copies for one in answers))
+
+
+def _at_numbers(
+    parts: Sequence[tuple[str, str]], numbers: Sequence[tuple[str, str]], supposed: tuple[WayTerm, ...], rlimit: int
+) -> Sameness | None:
+    """A difference at a few numbers that are as supposed."""
+    inputs = [WayTerm(ANY, (), RANGES[kind], at) for at, (_, kind) in enumerate(numbers)]
+    tried: list[list[int]] = []
+    for more in (None, 1, 2):
+        like = [equal(one, of_number(more)) for one in inputs] if more is not None else []
+        values = numbers_of((*supposed, *like))
+        own = [(values or {}).get(at, one.ends[0] if one.ends else 0) for at, one in enumerate(inputs)]
+        if values is None or own in tried:
+            continue
+        tried.append(own)
+        found = _same([followed_kernel(*part, own) for part in parts], rlimit)
+        if found.status == "refuted":
+            said = ", ".join(f"{name} = {value:,}" for (name, _), value in zip(numbers, own, strict=True))
+            return replace(found, witness={**(found.witness or {}), "where": said})
+    return None
+
+
+def _same(kernels: Sequence[FollowedKernel], rlimit: int) -> Sameness:
+    """The same of kernels with the numbers that they are followed for. Raises InputError, Disagreement."""
     opened = next((one for one in map(_opened, kernels) if one is not None), None)
     if opened is not None:
         return opened
@@ -64,6 +123,8 @@ def same_rust_and_plan(plan: Plan, name: str, *, rlimit: int, plan_first: bool =
         raise InputError(f"`{program.name}` is no plan of {MACHINE}", program.span, "name one")
     kernel = followed_kernel(*named(name))
     opened = _opened(kernel)
+    if opened is None and kernel.numbers:
+        opened = Sameness("unknown", f"`{kernel.numbers[0][0]}` is a number, which no plan is given")
     if opened is not None:
         return opened
     taken = home.side_of(program, plan.axes, plan.targets[program.target])
@@ -82,7 +143,75 @@ def same_rust_and_plan(plan: Plan, name: str, *, rlimit: int, plan_first: bool =
         held = tuple(dict.fromkeys((*found.conditions, *conditions, *lying)))
         return replace(found, why=f"both leave the same in {SEEN}", conditions=held, kind="kernels")
     notes = tuple(f"where {one}" for one in lying)
+    unit_bits = min(home.side_of(program_of_plan(one), one.axes, one.targets[MACHINE]).unit_bits for one in sides)
+    apart = found.status == "refuted" and not _hidden(kernel)  # what nobody sees may lie where the plan keeps something
+    why = _wherever(plan, made, lowered, unit_bits) if apart else ""
+    if why:
+        return replace(found, why=why, by=BY_RUNS, witness=None, notes=(f"{found.why}, {notes[0]}", *notes[1:]))
     return replace(found, status="unknown", by="", notes=notes)  # another place of them may be no difference
+
+
+def _hidden(kernel: FollowedKernel) -> bool:
+    """Whether a kernel moves through tensors in HBM that nobody else sees."""
+    seen = {serial_of(tensor) for tensor in (*(one for _, one in kernel.given), *kernel.gives)}
+    sides = [side for move in kernel.moves for side in (move.source, move.dest)]
+    return any(side.tier == SEEN and serial_of(side) not in seen for side in sides)
+
+
+def _wherever(plan: Plan, made: Plan, lowered: LoweredKernel, unit_bits: int) -> str:
+    """Why a kernel leaves something else than a plan wherever its tensors lie, as runs of both texts have it; nothing
+    where some places may be no difference. Each tensor lies in one piece, and no two share a byte.
+    """
+    ran = [_changed(left_behind_run(one, unit_bits, MOST_UNITS)) for one in (plan, made)]
+    if ran[0] is None or ran[1] is None:
+        return ""
+    bases = sorted(base * 8 // unit_bits for base in lowered.seen.values())
+    kernel = {_within(bases, at): _within(bases, of) for at, of in ran[1].items()}
+    if len(kernel) != len(ran[0]):
+        many = [f"{count * unit_bits // 8:,}" for count in (len(ran[0]), len(kernel))]
+        return f"wherever its tensors lie: the plan changes {many[0]} bytes of {SEEN}, the kernel {many[1]}"
+    changed: dict[int, list[int]] = {}
+    for tensor, at in sorted(kernel):
+        changed.setdefault(tensor, []).append(at)
+    if len(changed) > MOST_TURNED or any(_fits(order, changed, kernel, ran[0]) for order in permutations(changed)):
+        return ""
+    return f"no places of its tensors make what it leaves in {SEEN} what the plan leaves"
+
+
+def _changed(left: Mapping[tuple[str, int], object] | None) -> dict[int, int] | None:
+    """The units of HBM that hold something else in the end, and where it lay; None where it lay nowhere."""
+    out: dict[int, int] = {}
+    for (tier, at), origin in (left or {}).items():
+        if tier == SEEN and origin != (tier, at):
+            if not isinstance(origin, tuple) or origin[0] != SEEN:
+                return None
+            out[at] = origin[1]
+    return out if left is not None else None
+
+
+def _within(bases: Sequence[int], at: int) -> tuple[int, int]:
+    """Which tensor a unit is of, and where in it."""
+    tensor = bisect_right(bases, at) - 1
+    return tensor, at - bases[tensor]
+
+
+def _fits(
+    order: Sequence[int], changed: Mapping[int, Sequence[int]], kernel: Mapping[tuple[int, int], tuple[int, int]],
+    plan: Mapping[int, int],
+) -> bool:  # fmt: skip
+    """Whether tensors that lie in this order may have what a plan leaves."""
+    places, at, lie = sorted(plan), 0, dict[int, int]()
+    for tensor in order:
+        own = changed[tensor]
+        lie[tensor] = places[at] - own[0]
+        if [place - lie[tensor] for place in places[at : at + len(own)]] != [*own]:
+            return False
+        at += len(own)
+    for (tensor, to), (other, of) in kernel.items():
+        origin = plan[lie[tensor] + to]
+        if lie.setdefault(other, origin - of) != origin - of:
+            return False
+    return True
 
 
 def _opened(kernel: FollowedKernel) -> Sameness | None:

@@ -11,6 +11,7 @@ from dmaverify.jobs.same_rust import same_rust
 from dmaverify.prove.sameness import Sameness
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from lab.branched_kernels import branched_kernels
 from lab.kernel_pairs import DrawnKernels, drawn_kernels
 from lab.pairs_run import run_pairs
 
@@ -32,4 +33,4 @@ def wrong(pair: DrawnKernels, found: Sameness) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(run_pairs(drawn_kernels, answer, wrong))
+    sys.exit(run_pairs(lambda seed: (branched_kernels if seed % 2 else drawn_kernels)(seed), answer, wrong))

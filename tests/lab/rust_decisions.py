@@ -120,7 +120,12 @@ class Drawing:
             ">": lambda e: int(e[name] > number), ">=": lambda e: int(e[name] >= number),
         }  # fmt: skip
         known = [self.term(one) for one in ("c", "c", "b")]
-        return rng.choice([*known, *[Term(f"{name} {sign} {at}", compared[sign])] * 3])
+        made = [
+            Term("(n % 2 == 1)", lambda e: int(e["n"] % 2 == 1)), Term("(n & 3 < 2)", lambda e: int((e["n"] & 3) < 2)),
+            Term("(n < m)", lambda e: int(e["n"] < e["m"])),
+            Term(f"(m / 2 == {number})", lambda e: int(e["m"] // 2 == number)),
+        ]  # fmt: skip
+        return rng.choice([*known, rng.choice(made), *[Term(f"{name} {sign} {at}", compared[sign])] * 3])
 
     def term(self, name: str) -> Term:
         return Term(name, lambda e: e[name])
@@ -224,6 +229,8 @@ class Drawing:
             self.let(whole, f"{whole} / 2", lambda e: e[whole] // 2), self.let(whole, f"({whole})", lambda e: e[whole]),
             self.let(whole, "{ let n = m; n }", lambda e: e["m"]), self.let(name, f"!(!{name})", lambda e: e[name]),
             Step(f"{{ let {name} = !{name}; }}", lambda e: False),
+            Step(f"let q = 7 / ({whole} % 3);", lambda e: stopped(e[whole] % 3 == 0)),
+            Step(f"let q = [7, 5, 3][{whole}];", lambda e: stopped(e[whole] > 2)),
             Step(f"{kind}!({asserted.rust});",
                  lambda e: stopped(not asserted.of(e) and (kind == "assert" or e["debug"]))),
         ]  # fmt: skip

@@ -11,7 +11,7 @@ from math import prod
 import pytest
 from lab.draws import seeds
 
-from dmaverify.program.ways import OnWay, Way, WayChoice
+from dmaverify.program.ways import ANY, OnWay, Way, WayChoice, WayTerm
 from dmaverify.prove.flow.buffers import (
     COVER,
     ONCE,
@@ -31,7 +31,9 @@ SIZE, DECISIONS = 24, 3
 
 
 def choice(decision: int, arm: int) -> WayChoice:
-    return WayChoice(f"d{decision}", arm, 2, (f"{decision} holds", f"{decision} does not"), frozenset((decision,)))
+    asked = WayTerm(ANY, ends=(0, 2), value=decision)
+    names = (f"{decision} holds", f"{decision} does not")
+    return WayChoice(f"d{decision}", arm, 2, names, (asked, asked.negated()))
 
 
 def cells(walk: Walk) -> Counter[int]:

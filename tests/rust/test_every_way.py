@@ -119,12 +119,10 @@ REFUTED = [
 ]  # fmt: skip
 UNKNOWN = [
     (f"if ready(x) {{ {ALL} }}", "", ""), (f"if let Some(k) = o {{ {ALL} }}", "o: Option<usize>", ""),
-    (f"if n < 3 {{ {ALL} }} if n > 7 {{ {ALL} }}", "n: usize", ""),
     (f"let mut i = 0; while i < 4 {{ {EACH} i = next(i); }}", "", ""),
     (f"{copy('n')} {copy('16')} {copy('32')} {copy('48')}", "n: usize", ""),
     (f"let mut c = c; if c {{ {ALL} }} c = !c; if !c {{ {ALL} }}", "c: bool", ""),
     (f"c.then(|| {{ {ALL} }});", "c: bool", ""), (f"let Some(k) = o else {{ return y; }}; {ALL}", "o: Option<usize>", ""),
-    (f"assert!(n > 0); for i in 1..n {{ {ALL} }}", "n: usize", ""),
     (f"let mut i = 0; if c {{ i += 4; }} while i < 4 {{ {ALL} i += 1; }}", "c: bool", ""),
     (f"let mut i = 0; while i < 2 {{ i += 1; }} while i < 2 {{ {ALL} i += 1; }}", "", ""),
     (f"let mut i = 0; bump(&mut i); while i < 2 {{ {ALL} i += 1; }}", "", ""),
@@ -211,8 +209,19 @@ REFUTED += [
     ("let k = Kern; k.put(ctx, x, &mut y);", "", PUTS % 3, "never written"), (f"for i in 0..N {{ {EACH} }}", "", EITHER % ("test", "test", 3), "never written"),
 ]  # fmt: skip
 REFUTED += [(f"{NEW} {ALL} if c {{ {STORE} }}", "c: bool", "", "where `c` holds, nothing ever writes it")]
+PROVED += [  # nothing writes it, and no run gets there
+    (f"{NEW} {ALL} if n > 5 {{ if n < 3 {{ {STORE} }} }}", "n: usize", ""), (f"{NEW} {ALL} if n % 4 == 3 {{ if n & 1 == 0 {{ {STORE} }} }}", "n: u8", ""),
+    (f"{NEW} {ALL} if n < m {{ if m < n {{ {STORE} }} }}", "n: i64, m: i64", ""), (f"{NEW} {ALL} match n {{ 0..=4 => {{ if n > 4 {{ {STORE} }} }} _ => {{}} }}", "n: usize", ""),
+    (f"if n < 3 {{ {ALL} }} if n > 2 {{ {ALL} }}", "n: usize", ""), (f"if n <= 255 {{ {ALL} }}", "n: u8", ""),
+]  # fmt: skip
+REFUTED += [  # some run does: there is a number of which all conditions hold
+    (f"{NEW} {ALL} if n > 3 {{ if n < 5 {{ {STORE} }} }}", "n: usize", "", "nothing ever writes it"), (f"{NEW} {ALL} if n % 4 == 3 {{ if n & 2 == 2 {{ {STORE} }} }}", "n: u8", "", "nothing ever writes it"),
+    (f"{NEW} {ALL} if n < m {{ if m < 2 {{ {STORE} }} }}", "n: i64, m: i64", "", "nothing ever writes it"), (f"{NEW} {ALL} match n {{ 0..=4 => {{ if n > 3 {{ {STORE} }} }} _ => {{}} }}", "n: usize", "", "nothing ever writes it"),
+    (f"if n < 3 {{ {ALL} }} if n > 3 {{ {ALL} }}", "n: usize", "", "`n < 3` does not hold"), (f"assert!(n > 0); for i in 1..n {{ {ALL} }}", "n: usize", "", "takes no turn"),
+]  # fmt: skip
 UNKNOWN += [  # nothing writes it, and no run is known to get there
-    (f"{NEW} {ALL} if n > 5 {{ if n < 3 {{ {STORE} }} }}", "n: usize", ""), (f"{NEW} assert!(n > 5); assert!(n < 3); {STORE}", "n: usize", ""),
+    (f"{NEW} assert!(n > 5); assert!(n < 3); {STORE}", "n: usize", ""), (f"{NEW} {ALL} if n + 1 < 3 {{ if n > 5 {{ {STORE} }} }}", "n: usize", ""),
+    (f"{NEW} {ALL} if n * n == 2 {{ {STORE} }}", "n: usize", ""),
     (f"{NEW} {ALL} if ready(x) {{ {STORE} }}", "", ""),
 ]  # fmt: skip
 UNKNOWN += [

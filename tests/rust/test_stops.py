@@ -6,9 +6,9 @@ Each stop is both sides of its edge: beside it stands what does not stop, or onl
 # ruff: noqa: E501  (kernels)
 
 import pytest
-from kernels import tile
+from kernels import plan, tile, verdicts
 from test_decisions import BOOL, HBM, SIZE, judged
-from test_every_way import ALL
+from test_every_way import ALL, kernel
 
 BEFORE = f"""use std::process;
 fn stop(c: bool) {{ if !c {{ unreachable!(); }} }}
@@ -124,7 +124,7 @@ def test_an_assertion_asks_what_its_arguments_say(asked: str, asserted: str) -> 
 
 
 def test_what_an_assertion_is_given_runs_where_the_assertion_does() -> None:
-    assert judged("assert!(put(ctx, x, &mut y));", BOOL, BEFORE) == "proved"
+    assert judged("assert!(put(ctx, x, &mut y));", BOOL, BEFORE) == "given"
     assert judged("debug_assert!(put(ctx, x, &mut y));", BOOL, BEFORE) == "unknown"
     assert judged("assert!(c && put(ctx, x, &mut y));", BOOL, BEFORE) == "unknown"
 
@@ -133,7 +133,7 @@ def test_what_stands_behind_a_break_does_not_run_in_an_arm_that_others_leave_ove
     """Such an arm is taken where no other one was, which is not said of the `break` in it alone."""
     lines = "match n {{ 0 => {{}} k if k == 9 => {{}} _ => {{ for k in 0..5 {{ if k == {} {{ break; }} {} }} }} }} {}"
     assert judged(lines.format(4, tile("16 * k"), ALL), SIZE) == "proved"
-    assert judged(lines.format(5, tile("16 * k"), ALL), SIZE) == "unknown"
+    assert judged(lines.format(5, tile("16 * k"), ALL), SIZE) == "refuted"
 
 
 @pytest.mark.parametrize(("asked", "waits"), [
@@ -152,6 +152,75 @@ def test_of_a_loop_that_changes_what_it_asks_an_end_is_taken_for_granted() -> No
     some, more = f"if c {{ {ALL} }}", f"{BOOL}, {SIZE}"
     assert judged(f"{some} let mut k = 0; loop {{ if k > n {{ break; }} k += 1; }}", more) == "refuted"
     assert judged(f"{some} loop {{ if ask() {{ break; }} }}", more) == "unknown"
+
+
+NUMBERS = "b: bool, c: bool, n: usize, m: usize, i: i32, t: [usize; 4]"
+TYPED = "fn g(k: u8) {} fn give() -> u8 { %s } struct P { k: u8, j: usize }"
+ASKED = {  # what no number that a run is given lets pass, and what one does
+    "let z = n % 1; let k = 7 / z;": "let k = 7 % (n % 4);", "let k = 7 / (n - n);": "let k = 7 / n; let j = 7 % m;", "let k = 7 % (n % 4 & 4);": "let k = 7 % (n % 8 & 4);",
+    "let k = t[n % 4 + 4];": "let k = t[n % 4]; let j = t[m];", "let k = 1u32 << (n % 4 + 32);": "let k = 1u32 << (n % 4 + 29);", "let k = [1, 2, 3][n | 8];": "let k = [1, 2, 3][n | 2];",
+    "assert!(n == 0); let k = 4 / n;": "assert!(n == 1); let k = 4 / n;", "assert!(n > 3); let k = t[n];": "assert!(n > 2); let k = t[n];", "assert!(n > 5); assert!(n < 6);": "assert!(n > 5); assert!(n < 7);",
+    "let k = 7 / (n % 2); let j = 7 / (1 - n % 2);": "let k = 7 / (n % 2); let j = 7 / (1 - m % 2);", "let k = (n % 4).checked_sub(4).unwrap();": "let k = (n % 4).checked_sub(3).unwrap();",
+    "let k = u8::try_from(n % 4 + 256).unwrap();": "let k = u8::try_from(n % 4 + 255).unwrap();", "let k = t.get(n % 4 + 4).unwrap();": "let k = t.get(n % 4 + 3).unwrap();",
+    "let k = 7usize.div_ceil(n - n);": "let k = 7usize.div_ceil(n); let j = 0usize.div_ceil(7);", "let mut a = 3; a /= n % 1;": "let mut a = 3; a /= n % 2;",
+    "let k = t[n.min(3) + 4];": "let k = t[n.min(3)];", "let k = 7 / (i % 1);": "let k = 7 / (i % 2);",
+    "let k = &t[n % 4 + 4..3];": "let k = &t[n % 4..3];", "for k in t.chunks(n % 1) {}": "for k in t.chunks(n % 2) {}", "let k = t[9];": "let k = t[3];",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "innocent"), ASKED.items())
+def test_an_operation_that_stops_whatever_numbers_a_run_is_given_ends_every_run(lines: str, innocent: str) -> None:
+    assert judged(f"{lines} {ALL}", NUMBERS) == "unknown"
+    assert judged(f"if b {{ {ALL} }} else {{ {lines} }}", NUMBERS) == "proved"
+    assert judged(f"{innocent} {ALL}", NUMBERS) == "proved"
+    assert judged(f"if b {{ {ALL} }} else {{ {innocent} }}", NUMBERS) == "refuted"
+
+
+PLACED = {  # literals whose place gives them a type that what is computed of them leaves, and one that it fits
+    "let k: u8 = 200 + 100;": "let k: u8 = 200 + 55;", "g(200 + 100);": "g(200 + 55);", "let p = P { k: 200 + 100, j: 0 };": "let p = P { k: 155 + 100, j: 200 + 100 };",
+    "let k: u8 = if c { 200 + 100 } else { 16 * 16 };": "let k: u8 = if c { 200 + 55 } else { 15 * 17 };", "let k: i8 = -100 - 100;": "let k: i8 = -100 - 28;",
+    "let k: usize = 3 - 4;": "let k: isize = 3 - 4;", "let k: (u8, usize) = (200 + 100, 1);": "let k: (usize, u8) = (200 + 100, 1);", "let k: [u8; 2] = [1, 200 + 100];": "let k: [u16; 2] = [1, 200 + 100];",
+    "let mut k: u8 = 0; k = 200 + 100;": "let mut k: u16 = 0; k = 200 + 100;", "let f = |k: u8| k; f(200 + 100);": "let f = |k: u8| k; f(200 + 55);", "let k = n % 4 - 4;": "let k = n % 4 - 3;",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "innocent"), PLACED.items())
+def test_literals_leave_the_type_that_their_place_gives_them(lines: str, innocent: str) -> None:
+    before = TYPED % 3
+    assert judged(f"{lines} {ALL}", NUMBERS, before) == "unknown"
+    assert judged(f"if b {{ {ALL} }} else {{ {lines} }}", NUMBERS, before) == "unknown"
+    assert judged(f"{innocent} {ALL}", NUMBERS, before) == "proved"
+
+
+def test_what_a_function_gives_back_has_the_type_that_it_declares() -> None:
+    assert judged(f"let k = give(); {ALL}", NUMBERS, TYPED % "200 + 100") == "unknown"
+    assert judged(f"let k = give(); {ALL}", NUMBERS, TYPED % "200 + 55") == "proved"
+
+
+@pytest.mark.parametrize("lines", [
+    "let k = 7 / foreign(n);", "let k = t[foreign(n)];", "let k = 1u32 << foreign(n);", "let k = 7 / (foreign(n) % 4);", "assert!(foreign(n));",
+    "for i in 0..4 { let k = 7 / foreign(i); }",
+])  # fmt: skip
+def test_that_a_run_passes_a_value_that_is_not_followed_is_a_condition(lines: str) -> None:
+    made = verdicts(plan(kernel(f"{lines} {ALL}", NUMBERS)))
+    assert [one.startswith("a run of `f` ends: ") for v in made for one in v.conditions] == [True]
+    assert judged(f"if b {{ {lines} }} {ALL}", NUMBERS) == "proved"
+    assert judged(f"if b {{ {ALL} }} else {{ {lines} }}", NUMBERS) == "unknown"
+
+
+def test_a_value_that_is_not_followed_is_bounded_by_what_is_made_of_it() -> None:
+    for lines in (
+        "let k = t[foreign(n) % 4];",
+        "let k = 7 / (foreign(n) % 4 as usize + 1);",
+        "let k = foreign(n) as f32 / 2.0;",
+    ):
+        assert judged(f"{lines} {ALL}", NUMBERS) == "proved"
+
+
+def test_a_turn_that_fails_lets_nothing_behind_its_loop_run() -> None:
+    lines = "for i in 0..8 {{ let k = 7 % (i % 4 + {}); }}"
+    assert judged(f"if b {{ {ALL} }} else {{ {lines.format(0)} }}", NUMBERS) == "proved"
+    assert judged(f"if b {{ {ALL} }} else {{ {lines.format(1)} }}", NUMBERS) == "refuted"
 
 
 def test_a_divisor_that_may_be_zero_stops_no_run_for_sure() -> None:

@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.asked_terms import equal, of_number
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.code import RangeEnds, named, range_at
 from dmaverify.machines.rngd.rust.declares import declares_method
-from dmaverify.machines.rngd.rust.endings import OVERFLOWS, build_choice
+from dmaverify.machines.rngd.rust.doubts import DOUBTED, Doubts
 from dmaverify.machines.rngd.rust.escapes import clip
-from dmaverify.machines.rngd.rust.failures import Failure, beyond, fails, gives_none, method_fails
-from dmaverify.machines.rngd.rust.flow import ControlFlow
+from dmaverify.machines.rngd.rust.failures import beyond, fails, gives_none, method_fails
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.integers import INTEGERS
@@ -38,6 +38,7 @@ from dmaverify.machines.rngd.rust.values import (
     parts_in,
     sources_of,
 )
+from dmaverify.program.ways import OnWay, WayTerm
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -50,7 +51,7 @@ _AT = {*_STEPS, "get", "first", "last"}
 _BY_TEXT = re.compile(r"(?<!\.)\b(?:min|max)$|\bsize_of\b|\.checked_\w+\(.*\.unwrap$", re.DOTALL)
 
 
-class RustArithmetic(ControlFlow):
+class RustArithmetic(Doubts):
     """The part of reading that knows numbers; `Expressions` adds all other expressions."""
 
     def _made(self, code: Code, node: Node, parts: list[Node], values: list[Value], frame: Frame) -> Numbers | None:
@@ -68,8 +69,12 @@ class RustArithmetic(ControlFlow):
             return super()._binary_expression(code, node, frame, expected)
         sides = [self.value(code, one, frame, None) for one in (left, right)]
         singles = [one.single if isinstance(one, Numbers) else None for one in sides]
-        self.failed(fails(code.text(sign), *_numbers(sides)))
+        how = fails(code.text(sign), *_numbers(sides))
+        self.failed(how)
         made = self._made(code, node, [left, right], sides, frame)
+        if made is None and how is None:
+            read = {left.id: sides[0], right.id: sides[1]}
+            self.operator_doubted(code, node, code.text(sign), [left, right], read, frame)
         if made is None and None not in singles:
             return Unknown(f"`{clip(code.text(node))}` {_LEAVES} its type", code.span(node))
         return made or Opaque("", sources_of(sides[0]) | sources_of(sides[1]))
@@ -122,6 +127,10 @@ class RustArithmetic(ControlFlow):
             how = beyond(value, *INTEGERS[kind], checked=False) if isinstance(value, Numbers) else None
             if how is not None and how.every:
                 return self.nothing_at_all("Err")
+            one = named(given)[0]
+            way = self.outside(code, node, one, INTEGERS[kind], {one.id: value}, frame)
+            if way is not None:
+                return self.nothing_where(super()._call_expression(code, node, frame, expected), way)
         while function is not None and function.type == "parenthesized_expression" and len(named(function)) == 1:
             function = named(function)[0]
         if function is None or function.type != "closure_expression" or given is None:
@@ -138,28 +147,29 @@ class RustArithmetic(ControlFlow):
     ) -> Value:  # fmt: skip
         """A method of an integer, of what it is called on and given."""
         plain = not any(MOVES.search(one.text or b"") for one in arguments)
-        if isinstance(receiver, Numbers) and plain and not declares_method(frame.scope, name, of_integers=True):
+        asked = isinstance(receiver, Numbers) or DOUBTED.match(name) is not None
+        nothing: OnWay | None = None
+        if asked and plain and not declares_method(frame.scope, name, of_integers=True):
+            of = [named(node.children[0])[0], *arguments]
             given = [receiver, *(self.value(code, one, frame, None) for one in arguments)]
             numbers = [one for one in given if isinstance(one, Numbers)]
-            if len(numbers) == len(given):
-                self.failed(method_fails(name, numbers))
-            if len(numbers) == len(given) and gives_none(name, numbers):
+            known = len(numbers) == len(given)
+            how = method_fails(name, numbers) if known else None
+            self.failed(how)
+            if known and gives_none(name, numbers):
                 return self.nothing_at_all("None")
-            made = self._made(code, node, [named(node.children[0])[0], *arguments], given, frame)
+            made = self._made(code, node, of, given, frame)
             if made is not None and name not in ("into", "clone", "get") and not name.startswith("checked_"):
                 return made
+            if how is None:
+                read = {one.id: value for one, value in zip(of, given, strict=True)}
+                nothing = self.method_doubted(code, node, name, of, read, frame)
         if isinstance(receiver, Sequence) and name in _AT and not methods_named(frame.scope, name):
             found = self._lacks(code, node, name, receiver, arguments, frame)
             if found is not None:
                 return found
-        return super()._other(code, node, name, receiver, generics, arguments, frame, expected)
-
-    def failed(self, how: Failure | None) -> None:
-        """The program ends here where an operation fails; the turns before one that fails run."""
-        if how is not None:
-            exits = list(self.walk.exits)
-            self.stop(build_choice(OVERFLOWS) if how.checked else None)
-            self.walk.exits = self.walk.exits if how.every else exits
+        result = super()._other(code, node, name, receiver, generics, arguments, frame, expected)
+        return self.nothing_where(result, nothing) if nothing is not None else result
 
     # ------------------------------------------------------------ lists and constants
 
@@ -169,11 +179,25 @@ class RustArithmetic(ControlFlow):
         """What `get(9)`, `first()` or `step_by(0)` come to where there is no such element, or no such step."""
         given = [self.types.number(code, one, frame) for one in arguments]
         at = 0 if name in ("first", "last") else given[0].single if len(given) == 1 and given[0] is not None else None
-        if at == 0 and name in _STEPS:
-            self.stop()
-        lacks = at is not None and whole.count is not None and at >= whole.count
-        none = lacks and name not in _STEPS and self._stays(code, named(node.children[0])[0], frame)
-        return self.nothing_at_all("None") if none else None
+        if name in _STEPS:
+            if at == 0:
+                self.stop()
+            elif at is None and len(arguments) == 1:
+                none = equal(self.term(code, arguments[0], frame), of_number(0))
+                self.doubted(code, node, arguments, none, frame)
+            return None
+        lists = named(node.children[0])[0]
+        stays = len(arguments) <= 1 and self._stays(code, lists, frame)
+        if whole.count is None or not stays or (at is not None and at < whole.count):
+            return None
+        if at is not None:
+            return self.nothing_at_all("None")
+        way = (
+            self.outside(code, node, arguments[0], (0, whole.count), {}, frame, "usize")
+            if len(arguments) == 1
+            else None
+        )
+        return self.nothing_where(self.one_of(whole, None), way) if way is not None else None
 
     def _stays(self, code: Code, node: Node, frame: Frame) -> bool:
         """Whether a list is as long as it is known to be: nothing can change it."""
@@ -190,8 +214,11 @@ class RustArithmetic(ControlFlow):
         stays = isinstance(whole, Sequence) and self._stays(code, inner[0], frame)
         if ends is not None and isinstance(whole, Sequence):
             low, high = self._ends_read(code, ends, frame)
-            if _lies_outside(whole.count if stays else None, ends, low, high):
+            count = whole.count if stays else None
+            if _lies_outside(count, ends, low, high):
                 self.stop()
+            else:
+                self.slice_doubted(code, node, self._ends_as_terms(code, ends, low, high, frame), count, frame)
             return self._slice(whole, ends, low, high)
         at = self.value(code, inner[1], frame, None) if len(inner) > 1 else Unknown("")
         if not isinstance(whole, Sequence):
@@ -201,8 +228,12 @@ class RustArithmetic(ControlFlow):
         if isinstance(at, Unknown) and (_LEAVES in at.reason or lacking(at)):
             return at  # it stops there
         found = self.one_of(whole, at.single if isinstance(at, Numbers) else None)
-        if isinstance(at, Numbers) and stays and whole.count is not None:
-            self.failed(beyond(at, 0, whole.count, checked=False))
+        if stays and whole.count is not None:
+            how = beyond(at, 0, whole.count, checked=False) if isinstance(at, Numbers) else None
+            self.failed(how)
+            way = self.outside(code, node, inner[1], (0, whole.count), {inner[1].id: at}, frame, "usize")
+            if how is None and way is not None:
+                self.stop(way)
         return found
 
     def _slice(self, value: Sequence, ends: RangeEnds, low: Numbers | None, high: Numbers | None) -> Sequence:
@@ -250,6 +281,17 @@ class RustArithmetic(ControlFlow):
             value = self.value(own, one, frame, None) if one is not None else Unknown("")
             made.append(self._made(own, one, [one], [value], frame) if one is not None else None)
         return made[0], made[1]
+
+    def _ends_as_terms(
+        self, code: Code, ends: RangeEnds, low: Numbers | None, high: Numbers | None, frame: Frame
+    ) -> tuple[WayTerm | None, WayTerm | None]:
+        """The ends of a range as terms, the last one as that before which it ends; None where one is open."""
+        made: list[WayTerm | None] = []
+        for own, one, read in ((code, ends.low, low), (ends.code, ends.high, high)):
+            known: dict[int, Value] = {one.id: read} if one is not None and read is not None else {}
+            made.append(self.term(own, one, frame, known) if one is not None else None)
+        last = made[1] if made[1] is None or not ends.closed else WayTerm("+", (made[1], of_number(1)))
+        return made[0], last
 
 
 def _numbers(values: list[Value]) -> list[Numbers | None]:

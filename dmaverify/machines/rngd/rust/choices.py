@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.asked_terms import below, either, of_number, within
 from dmaverify.machines.rngd.rust.code import compared, named, places
 from dmaverify.machines.rngd.rust.declares import ASSERTS
 from dmaverify.machines.rngd.rust.endings import build_choice
@@ -34,7 +35,7 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
     changing,
 )
-from dmaverify.program.ways import OnWay, WayChoice
+from dmaverify.program.ways import SOME, OnWay, WayChoice, WayTerm
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 
 _OPPOSITE = {"!=": "==", ">=": "<", ">": "<="}
-_OF_ONE = re.compile(r"#(\d+)|\(#(\d+) (==|<) (-?\d+)\)")  # a question over one value
 
 
 class Choices(Conditions):
@@ -183,14 +183,14 @@ class Choices(Conditions):
         """The two arms of a condition. Conditions that ask the same of the same values are one decision."""
         asked = self.question(code, condition, frame)
         text, turned = _plainly(" ".join(code.text(condition).split()), asked.total)
-        about, loose = self._about(asked), self._anew(asked)
+        asks, loose = self._asks(asked), self._anew(asked)
         key = self._decision(asked.key, asked)
         place = code.span(condition)
         known, at = self.decided.setdefault(text, (key, place.start))
         line = f" in line {place.line}" if key != known and at != place.start else ""
         names = (f"`{text}`{line} holds", f"`{text}`{line} does not hold")
         names = names if turned is asked.turned else names[::-1]
-        first, second = (WayChoice(key, arm, 2, names, frozenset() if loose else about, loose) for arm in (0, 1))
+        first, second = (WayChoice(key, arm, 2, names, asks, loose) for arm in (0, 1))
         return (second, first) if asked.turned else (first, second)
 
     def arm_choices(
@@ -209,16 +209,16 @@ class Choices(Conditions):
         if given is None or not arms:
             return [OnWay() for _ in arms]
         text = " ".join(code.text(given).split())
-        asked, parts, about = self._parts(code, given, arms, value, frames[0].outer or frames[0])
-        asked, about = (asked, about) if sure else (replace(asked, pure=False), frozenset())
+        asked, parts, asks = self._parts(code, given, arms, value, frames[0].outer or frames[0])
+        asked, asks = (asked, asks) if sure else (replace(asked, pure=False), ())
         loose = self._anew(asked)
         if parts is None:
             key = self._decision("", replace(asked, pure=False))
             arm_names = tuple(f"`{text}` is {told_pattern(code, arm)}" for arm in arms)
             return [OnWay((WayChoice(key, number, len(arms), arm_names, loose=loose),)) for number in range(len(arms))]
         key, names = self._decision(parts.key, asked), tuple(f"`{text}` is {one}" for one in parts.parts)
-        about, turn = frozenset() if loose else about, -1 if asked.turned else 1
-        each = [WayChoice(key, one, len(names), names[::turn], about, loose) for one in range(len(names))][::turn]
+        turn = -1 if asked.turned else 1
+        each = [WayChoice(key, one, len(names), names[::turn], asks, loose) for one in range(len(names))][::turn]
         left, guarded, out = frozenset(range(len(names))), list[OnWay](), list[OnWay]()
         for number, arm in enumerate(arms):
             own = left if number == len(arms) - 1 else parts.arms[number] & left
@@ -234,38 +234,42 @@ class Choices(Conditions):
 
     def _parts(
         self, code: Code, given: Node, arms: list[Node], value: Value, frame: Frame
-    ) -> tuple[AskedCondition, Partition | None, frozenset[int]]:
-        """What a `match` asks, the parts of the values that its patterns tell apart, and the parameter that is in each
-        of them for some of its values.
+    ) -> tuple[AskedCondition, Partition | None, tuple[WayTerm, ...]]:
+        """What a `match` asks, the parts of the values that its patterns tell apart, and what each of them asks of the
+        numbers of a run.
         """
         truths = of_truths(code, arms, frame.scope)
         if truths is not None:
             asked = self.question(code, given, frame)
-            return asked, Partition(asked.key, ("`true`", "`false`"), truths), self._about(asked)
+            return asked, Partition(asked.key, ("`true`", "`false`"), truths), self._asks(asked)
         asked = self.expression(code, given, frame)
         generics = {*frame.generics, *(name for name, _ in (self.item.generics if self.item is not None else ()))}
-        within = INTEGERS.get(self.scalars.get(id(value), ""))
-        found = partition(code, arms, self.types.look(frame), frame.scope, generics, within)
-        about = frozenset((id(value),)) if within and asked.pure and id(value) in self.free else frozenset()
+        kind = INTEGERS.get(self.scalars.get(id(value), ""))
+        found = partition(code, arms, self.types.look(frame), frame.scope, generics, kind)
         if found is None:
-            return asked, None, frozenset()
-        return asked, replace(found, key=f"{found.key}: {asked.key}"), about if found.every else frozenset()
+            return asked, None, ()
+        each = tuple(either(*(within(asked.term, *one) for one in part)) for part in found.values)
+        return asked, replace(found, key=f"{found.key}: {asked.key}"), each if self._asks(asked) else ()
 
-    def turn_choice(self, code: Code, node: Node, given: Node | None, frame: Frame, counts: str) -> WayChoice:
-        """That a loop takes a turn, where it may take none; `counts` up to a parameter of that name from a number."""
+    def turn_choice(
+        self, code: Code, node: Node, given: Node | None, frame: Frame, counts: Node | None = None, start: int = 0
+    ) -> WayChoice:
+        """That a loop takes a turn, where it may take none; a `while` `counts` up to what that is, from a number."""
         line = code.span(node).line
         asked = AskedCondition("", False, (), False)
         if given is not None and node.type == "for_expression":
             asked = self.takes_a_turn(code, given, frame)
         elif given is not None:
             asked = replace(self.question(code, given, frame), pure=False)
-        bound = frame.locals.get(counts)
-        about = frozenset((id(bound),)) if id(bound) in self.free else frozenset()
         loose = self._anew(asked)
+        asks = self._asks(asked)
+        if counts is not None and not loose:
+            takes = below(of_number(start), self.term(code, counts, frame))
+            asks = takes, takes.negated()
         names = (f"the loop in line {line} takes a turn", f"the loop in line {line} takes no turn")
         names = names[::-1] if asked.turned else names
         key = self._decision(asked.key, asked)
-        return WayChoice(key, int(asked.turned), 2, names, frozenset() if loose else about, loose)
+        return WayChoice(key, int(asked.turned), 2, names, asks, loose)
 
     def _anew(self, asked: AskedCondition) -> bool:
         """Whether every turn of a loop that is read once decides anew."""
@@ -276,16 +280,12 @@ class Choices(Conditions):
         self.serial += 1
         return key if asked.pure else f"{key} of {self.serial}"
 
-    def _about(self, asked: AskedCondition) -> frozenset[int]:
-        """The parameter that a condition hangs on, where it holds for some of its values and not for others."""
-        found = _OF_ONE.fullmatch(asked.key) if asked.pure else None
-        one = int(found[1] or found[2]) if found is not None else 0
-        if found is None or one not in self.free:
-            return frozenset()
-        first, end = INTEGERS.get(self.scalars.get(one, ""), (0, 0))
-        number = int(found[4] or 0)
-        plain = found[1] and self.scalars.get(one) == "bool"
-        return frozenset((one,)) if plain or (found[2] and first + (found[3] == "<") <= number < end) else frozenset()
+    def _asks(self, asked: AskedCondition) -> tuple[WayTerm, ...]:
+        """What both arms of a condition ask of the numbers of a run; nothing where no run answers it once for all."""
+        if not asked.pure or asked.term.op == SOME or self._anew(asked):
+            return ()
+        key = asked.term.negated() if asked.turned else asked.term
+        return key, key.negated()
 
 
 def _plainly(text: str, total: bool) -> tuple[str, bool]:

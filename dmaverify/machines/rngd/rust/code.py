@@ -154,12 +154,6 @@ class RangeEnds:
     code: Code
     closed: bool
 
-    @property
-    def upto(self) -> str:
-        """The name that a range from a number on ends at."""
-        begun = self.low is not None and self.low.type == "integer_literal"
-        return self.code.text(self.high) if begun and self.high is not None and self.high.type == "identifier" else ""
-
 
 def range_at(code: Code, node: Node) -> RangeEnds | None:
     """A range, by whatever name the grammar has it: it takes `a..-b` and `a..<S>::N` for operations, `..=b` for an

@@ -3,7 +3,8 @@
 Knows: what a ledger says of the buffers of a function, the calls that were met, the files of both.
 Does not know: how buffers are judged, what is said of single moves.
 Law: what is wrong with a function is told in its own file, whatever file holds the calls that show it: a file is
-judged with all that its functions do, and without knowing who else calls them.
+judged with all that its functions do, and without knowing who else calls them. A kernel is judged where a run of it
+ends; where nobody knows of one, that there is one is a condition.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.sites import Sites, is_kernel
 from dmaverify.program.ways import OnWay
-from dmaverify.prove.flow.ways import Ways
+from dmaverify.prove.flow.ways import Passed, Ways, WaysUndecided
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
@@ -43,17 +44,37 @@ def conclude(reader: Sites, item: Item) -> None:
             site.leave_open(said)
         else:
             site.remark(said)
-    always = bool(stops) and not reader.stack and is_kernel(item) and Ways().all_pass(OnWay(), stops)
-    if always or (stops and not reader.stack and is_kernel(item) and Ways().all_pass(CHECKED, stops)):
-        told_at = _told_at(reader, item, None, None, listed)
-        of = "" if always else " in a build with debug assertions and overflow checks"
-        why = f"every run of `{item.name}` stops{of}: nothing is judged of a kernel that never ends as it should"
-        if told_at is not None:
-            told_at.leave_open(Unjudged("core/definite", why, True))
+    doubt = _never_ends(item, stops) if stops and not reader.stack and is_kernel(item) else None
+    told_at = _told_at(reader, item, None, None, listed) if doubt is not None else None
+    if told_at is not None and doubt is not None:
+        told_at.leave_open(doubt)
     if listed and len(ledger.born) > 1:
         held = _told_at(reader, item, None, None, listed)
         if held is not None:
             held.ledgers.append((item.name, ledger))
+
+
+def _never_ends(item: Item, stops: Sequence[OnWay]) -> Unjudged | None:
+    """That no run of a kernel ends as it should, or that nobody knows of one; None where one surely does."""
+    ways, granted = Ways(), {choice.decision for choice in CHECKED.path}
+    try:
+        passed = ways.past(CHECKED, stops, granted)
+        of = (
+            ""
+            if passed is None and ways.past(OnWay(), stops) is None
+            else " in a build with debug assertions and overflow checks"
+        )
+    except WaysUndecided:
+        passed, of = Passed("", certain=False), ""
+    if passed is None:
+        why = f"every run of `{item.name}` stops{of}: nothing is judged of a kernel that never ends as it should"
+        return Unjudged("core/definite", why, True)
+    if passed.certain:
+        return None
+    settings = " and ".join(choice.names[choice.arm] for choice in CHECKED.path)
+    told = passed.told.removeprefix(settings).removeprefix(" and ")
+    why = f"that a run of `{item.name}` ends is not decided{f': one does where {told}' if told else ''}"
+    return Unjudged("core/definite", why, False, f"a run of `{item.name}` ends{f': {told}' if told else ''}")
 
 
 def _told_at(reader: Sites, item: Item, told: Site | None, span: Span | None, listed: Sequence[Site]) -> Site | None:

@@ -61,6 +61,12 @@ class Endings(Sites):
         self.absent[id(made)] = made, (OnWay(self.walk.path),)
         return made
 
+    def nothing_where(self, value: Value, way: OnWay) -> Value:
+        """A value that is `None` or an error where a way is taken from here on."""
+        made = replace(value)  # another one than all that are something
+        self.absent[id(made)] = made, (OnWay((*self.walk.path, *way.path)),)
+        return made
+
     def literally_nothing(self, node: Node, name: str, scope: NameScope) -> Opaque:
         """`None` or `Err(..)` as it is written: of a type of the crate where that has the name."""
         if in_prelude(scope, name):

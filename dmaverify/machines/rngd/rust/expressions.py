@@ -16,9 +16,9 @@ from dmaverify.machines.rngd.rust.code import child, named, parts_of, range_at
 from dmaverify.machines.rngd.rust.counters import CounterStart
 from dmaverify.machines.rngd.rust.failures import fails
 from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.later import is_open
 from dmaverify.machines.rngd.rust.lists import MAX_LISTED, listed
-from dmaverify.machines.rngd.rust.lookups import as_declared
 from dmaverify.machines.rngd.rust.sites import GROWN
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -103,7 +103,7 @@ class Expressions(RustArithmetic):
         if not known(wanted) or wanted is None:
             return value
         if isinstance(value, Numbers) and isinstance(wanted, Dtype):
-            return as_declared(value, wanted) or Unknown("a number that may leave its type")
+            return self.fitted(value, wanted)
         if isinstance(value, Sequence) and isinstance(wanted, Sequence) and isinstance(wanted.part, Dtype):
             part, *items = (
                 self.merged(one, wanted.part) if isinstance(one, Numbers) else one
@@ -216,6 +216,9 @@ class Expressions(RustArithmetic):
         (wanted,) = self.ledger.as_here([wanted])  # what it held says nothing of what is assigned
         value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (RustTensor, Tuple)) else None),
                             wanted if isinstance(wanted, (RustTensor, Tuple)) else None)  # fmt: skip
+        kinds = {one.type.decode("utf-8", "replace") for one in self._declared(code.text(left))}
+        if isinstance(value, Numbers) and len(kinds) == 1 and kinds <= INTEGERS.keys():
+            self.fitted(value, Dtype(*kinds))
         if left.type == "identifier" and code.text(left) in self.live:
             self.changed(code, node, code.text(left), frame)
         elif left.type == "identifier":
@@ -237,9 +240,13 @@ class Expressions(RustArithmetic):
         by = self.value(code, right, frame, None) if right is not None else Unknown("")
         if left is not None:
             self.value(code, left, frame, None)
-        if sign is not None and isinstance(by, Numbers):
+        if sign is not None and left is not None and right is not None:
             before = self.live.get(name) if name in self.live else self.begins(code, node, name, frame)
-            self.failed(fails(sign.type.removesuffix("="), before, by))
+            how = fails(sign.type.removesuffix("="), before, by) if isinstance(by, Numbers) else None
+            self.failed(how)
+            if how is None:
+                read = {right.id: by, **({left.id: before} if before is not None else {})}
+                self.operator_doubted(code, node, sign.type.removesuffix("="), [left, right], read, frame)
         if left is not None and code.text(left) in self.live:
             self.changed(code, node, code.text(left), frame)
         elif left is not None and left.type == "identifier":

@@ -189,7 +189,7 @@ class ControlFlow(Counters):
             return Opaque("()")
         none, ends = None, range_at(code, given)
         if not isinstance(each, Sequence) or not each.count:
-            none = self.turn_choice(code, node, given, frame, ends.upto if ends is not None else "")
+            none = self.turn_choice(code, node, given, frame)
         self._over(code, node, each, pattern or "", frame, none)
         if ends is not None and ends.high is None and breaks_of(code, node) == []:
             self.stop()
@@ -241,6 +241,7 @@ class ControlFlow(Counters):
         the ways on which it is left.
         """
         start, first = self.ledger.clock, len(self.ledger.effects)
+        failed, when = len(self.walk.behind), self.walk.when
         self.changed_within(code, body, inside)
         self.walk.outside.append(frozenset(map(id, around.locals.values())))
         number = self.serial
@@ -249,11 +250,15 @@ class ControlFlow(Counters):
             before = len(self.walk.exits)
             with self.walk.within("turn", label):
                 self.value(code, body, inside, None)
-            if len(self.walk.exits) > before:
+            if any(scope for scope, _ in self.walk.exits[before:]):  # the loop alone: no run goes on behind a stop
                 self.ledger.stopped(first)
             left = [one for scope, one in self.walk.exits if scope == self.walk.scopes[-1][0]]
         self.walk.outside.pop()
         del self.walk.turns[number]
+        for one in self.walk.behind[failed:]:
+            if one.exits == when.exits and not any(choice.loose for choice in one.path):
+                self.stop(OnWay(one.path[len(when.path) :]))
+        del self.walk.behind[failed:]
         self.ledger.clock += 2
         self.ledger.repeat(start)
         return left
@@ -270,10 +275,10 @@ class ControlFlow(Counters):
             self._over(code, node, range_of(counted[1]), counted[0], frame, None)
         elif not self._by_turns(code, node, frame, label_of(code, node)):
             asked = below(code, condition) if condition is not None else None
-            rises = asked is not None and asked[1] == "<" and self.begins(code, node, asked[0], frame) is not None
-            counts = code.text(asked[2]) if asked is not None and rises else ""
+            start = self.begins(code, node, asked[0], frame) if asked is not None and asked[1] == "<" else None
+            counts = (asked[2], start.low) if asked is not None and start is not None else ()
             always = condition is not None and truth_at(code, condition, self.types.look(frame)) is True
-            runs = None if always else self.turn_choice(code, node, condition, frame, counts)
+            runs = None if always else self.turn_choice(code, node, condition, frame, *counts)
             self.serial += 1
             breaks = self._turns(code, body, inside, frame, label_of(code, node), runs)
             if always:

@@ -1,20 +1,22 @@
 """A kernel in Rust followed for all that it does: its transfers in the order of the text, loops turn by turn.
 
-Knows: which parts of Rust do no more than to name tensors, their windows and numbers. Does not know: addresses, what is
-left in memory.
-Law: what is read is exactly these parts; anything else that a function runs (a branch, the Tensor Unit, a call that is
-not followed, a macro) leaves it `open`, with its place. A tensor is the buffer that it is in and the window that it
-shows; that of a transfer whose result nothing annotates is open.
+Knows: which parts of Rust do no more than to name tensors, their windows and numbers; branches that are decided
+by what is supposed of the numbers that it is given. Does not know: addresses, what is left in memory.
+Law: what is read is exactly these parts; anything else that a function runs (a branch that is not decided, the Tensor
+Unit, a call that is not followed, a macro) leaves it `open`, with its place. A tensor is the buffer that it is in and
+the window that it shows; that of a transfer whose result nothing annotates is open.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Span, nearest
 from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.asked_terms import RANGES
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.calls import TILES
 from dmaverify.machines.rngd.rust.crate import Crate, crate_of
@@ -25,6 +27,7 @@ from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.moves import SIMPLE, TRANSFERS, VIEWS, Site
 from dmaverify.machines.rngd.rust.sites import is_kernel, open_device
 from dmaverify.machines.rngd.rust.values import (
+    Dtype,
     Numbers,
     Opaque,
     RustTensor,
@@ -32,8 +35,9 @@ from dmaverify.machines.rngd.rust.values import (
     Unknown,
     Value,
 )
-from dmaverify.program.ways import OnWay, WayChoice
-from dmaverify.values import dataclass, field
+from dmaverify.program.ways import ANY, SOME, OnWay, WayChoice, WayTerm
+from dmaverify.prove.flow.way_conditions import impossible
+from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -42,7 +46,8 @@ _NAMES = {
     "identifier", "call_expression", "reference_expression", "parenthesized_expression", "block", "unsafe_block",
     "tuple_expression", "let_declaration", "expression_statement", "for_expression", "field_expression",
     "macro_invocation", "type_cast_expression", "binary_expression", "unary_expression", "integer_literal",
-    "scoped_identifier", "range_expression", "generic_function", "mutable_specifier",
+    "scoped_identifier", "range_expression", "generic_function", "mutable_specifier", "boolean_literal",
+    "if_expression", "else_clause", "match_expression",
 }  # fmt: skip
 """Parts of Rust that do nothing but name, or that are looked at below."""
 _VIEWS = ("view", "view_mut", "reshape", *TILES)
@@ -71,6 +76,8 @@ class FollowedKernel:
 
     item: Item
     library: Library
+    numbers: list[tuple[str, str]] = field(default_factory=list)  # that it is given: the name and the type of each
+    asked: WayTerm | None = None  # what a branch asks of them that is not decided
     given: list[tuple[str, RustTensor]] = field(default_factory=list)
     moves: list[FollowedMove] = field(default_factory=list)
     gives: list[RustTensor] = field(default_factory=list)
@@ -86,23 +93,37 @@ class FollowedKernel:
 class KernelFollower(Bodies):
     """Reads one function for all that it does."""
 
-    def __init__(self, library: Library, kernel: FollowedKernel) -> None:
+    def __init__(
+        self, library: Library, kernel: FollowedKernel, numbers: Sequence[int], supposed: Sequence[WayTerm]
+    ) -> None:
         super().__init__(library)
-        self.kernel = kernel
+        self.kernel, self.numbers, self.supposed = kernel, numbers, supposed
+        self.places: dict[int, int] = {}  # which number it is that the kernel is given, by what stands for it
         self.read_in: list[Item] = []  # functions that were read where they are called
         self.touched_now: tuple[Value, tuple[Value, ...]] = (Opaque(), ())
 
     def leave_open(self, code: Code, node: Node, why: str) -> None:
         """Says why what the kernel does is not all known, once."""
-        if not self.kernel.open:
+        if not self.kernel.open and not self.dead:
             self.kernel.open, self.kernel.span = why, code.span(node)
 
     # ------------------------------------------------------------ the function
 
     def _visit_function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str) -> None:
-        self.kernel.given, self.kernel.moves, self.kernel.gives = [], [], []
+        self.kernel.given, self.kernel.moves, self.kernel.gives, self.kernel.numbers = [], [], [], []
+        self.kernel.asked = None
         self.kernel.open, self.kernel.span = "", None
         super()._visit_function(item, generics, own, instance)
+
+    def any_given(self, item: Item, node: Node, name: str, value: Value) -> Value:
+        made, at = super().any_given(item, node, name, value), len(self.kernel.numbers)
+        if not isinstance(value, Dtype) or value.name not in RANGES:
+            return made
+        self.kernel.numbers.append((name, value.name))
+        if at < len(self.numbers):
+            return Numbers(self.numbers[at], self.numbers[at], type=value.name)
+        self.places[id(made)] = at
+        return made
 
     def allocated(self, value: Value, name: str, code: Code, node: Node, fresh: bool = False) -> Value:
         made = super().allocated(value, name, code, node, fresh)
@@ -110,6 +131,8 @@ class KernelFollower(Bodies):
             declared = node.child_by_field_name("type")
             if isinstance(made, RustTensor) and not made.view:
                 self.kernel.given.append((name, made))
+            elif isinstance(made, Numbers) or id(made) in self.places:
+                pass
             elif not isinstance(made, Tuple) and not (declared and _CONTEXT.search(code.text(declared))):
                 self.leave_open(code, node, f"`{name}` is neither a whole tensor nor a context")
         return made
@@ -128,6 +151,39 @@ class KernelFollower(Bodies):
                 self.kernel.gives.append(one)
             elif not (isinstance(one, Opaque) and one.what == "()"):
                 self.leave_open(code, body, "what it gives back is no tensor that is known as a whole")
+
+    # ------------------------------------------------------------ branches
+
+    def _arms(
+        self, code: Code, arms: list[tuple[Node | None, Frame]], taken: int | None,
+        choices: Sequence[WayChoice | OnWay], expected: Value | None, why: str,
+    ) -> Value:  # fmt: skip
+        node = next((arm for arm, _ in arms if arm is not None), None)
+        if taken is None and node is not None:
+            terms = [self._of_numbers(_asked_by(one)) for one in choices]
+            decided = [self._decided(one) if one is not None else None for one in terms]
+            taken = decided.index(True) if True in decided else None
+            if taken is None:
+                open_ = (one for one, told in zip(terms, decided, strict=True) if told is None)
+                self.kernel.asked = self.kernel.asked or (next(open_, None) if None not in terms else None)
+                self.leave_open(code, node, "a branch that is not decided")
+        return super()._arms(code, arms, taken, choices, expected, why)
+
+    def _of_numbers(self, term: WayTerm | None) -> WayTerm | None:
+        """A term over the numbers that the kernel is given, by their places; None where it is of something else."""
+        if term is None or term.op == SOME:
+            return None
+        if term.op == ANY:
+            return replace(term, value=self.places[term.value]) if term.value in self.places else None
+        parts = [self._of_numbers(one) for one in term.parts]
+        known = tuple(one for one in parts if one is not None)
+        return replace(term, parts=known) if len(known) == len(parts) else None
+
+    def _decided(self, term: WayTerm) -> bool | None:
+        """Whether a truth holds where all that is supposed does."""
+        if impossible((*self.supposed, term)):
+            return False
+        return True if impossible((*self.supposed, term.negated())) else None
 
     # ------------------------------------------------------------ transfers
 
@@ -230,8 +286,23 @@ class KernelFollower(Bodies):
         super().leave_unbuilt(span, condition)
 
 
-def followed_kernel(path: str, name: str) -> FollowedKernel:
-    """The function of a file of that name, the only kernel where none is named. Raises InputError."""
+def _asked_by(choice: WayChoice | OnWay) -> WayTerm | None:
+    """What an arm asks of the numbers of a run; None where that is not known."""
+    if isinstance(choice, WayChoice):
+        return choice.asks[choice.arm] if choice.asks else None
+    parts = [_asked_by(one) for one in choice.path]
+    outs = [_asked_by(one) for one in choice.exits]
+    if None in (*parts, *outs):
+        return None
+    return WayTerm("and", (*(one for one in parts if one), *(one.negated() for one in outs if one)))
+
+
+def followed_kernel(
+    path: str, name: str, numbers: Sequence[int] = (), supposed: Sequence[WayTerm] = ()
+) -> FollowedKernel:
+    """The function of a file of that name, the only kernel where none is named; with these `numbers`, or any of which
+    holds what is `supposed`, each by its place among them. Raises InputError.
+    """
     file = Path(path)
     root, entry = crate_of(file)
     crate = Crate(root, entry, file.is_absolute(), {file.resolve(): path})
@@ -254,7 +325,7 @@ def followed_kernel(path: str, name: str) -> FollowedKernel:
     if item.generics:
         kernel.open = f"`{name or item.name}` is generic"
         return kernel
-    reader = KernelFollower(crate.library, kernel)
+    reader = KernelFollower(crate.library, kernel, numbers, supposed)
     reader.discover(code, tree)
     reader.visited.add(item)
     try:

@@ -267,6 +267,8 @@ class Functions(Endings):
             wanted = self.types.read(item.code, declared, inside) if declared is not None else None
             value = self.known_as(code, one, self.settled(self.value(code, one, frame, wanted), wanted), frame)
             values.append(value)
+            if isinstance(value, Numbers):
+                self.fitted(value, wanted)
             deps |= sources_of(value)
             if declared is not None and child(declared, "mutable_specifier") is not None:
                 self.ledger.lose(value)

@@ -43,7 +43,8 @@ class LoweredKernel:
 
 def signature(kernel: FollowedKernel) -> tuple[list[str], list[str]]:
     """What a kernel is given and what it gives, as types: two that differ are no two kernels for one caller."""
-    return [_type(one) for _, one in kernel.given], [_type(one) for one in kernel.gives]
+    numbers = [kind for _, kind in kernel.numbers]
+    return [*(_type(one) for _, one in kernel.given), *numbers], [_type(one) for one in kernel.gives]
 
 
 def _type(tensor: RustTensor) -> str:

@@ -44,7 +44,7 @@ class Partition:
     key: str
     parts: tuple[str, ...]
     arms: tuple[frozenset[int], ...]  # what each pattern takes
-    every: bool = False  # whether each part has a value of the type
+    values: tuple[Ranges, ...] = ()  # the integers of each part
 
 
 def partition(
@@ -215,7 +215,7 @@ def _of_numbers(code: Code, arms: list[Ranges], within: tuple[int, int] | None) 
         frozenset(n for n, at in enumerate(classes.values()) if any(a <= at[0] < b for a, b in arm)) for arm in arms
     ]
     parts = [[(at, cuts[cuts.index(at) + 1]) for at in starts] for starts in classes.values()]
-    return Partition(f"one of {_joined(parts)}", told, tuple(taken), within is not None)
+    return Partition(f"one of {_joined(parts)}", told, tuple(taken), tuple(map(tuple, parts)))
 
 
 def _joined(parts: list[list[tuple[int, int]]]) -> list[list[tuple[int, int]]]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
-from dmaverify.machines.rngd.rust.calls import Calls
+from dmaverify.machines.rngd.rust.asked_terms import UNSAID, AskedTerms, below
 from dmaverify.machines.rngd.rust.code import child, named, parts_of, range_at
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.functions import CELLS
@@ -31,6 +31,7 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
     over_parts,
 )
+from dmaverify.program.ways import WayTerm
 from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class AskedCondition:
     """What a condition asks: whether `key` holds or, where it is `turned`, does not; of which `values`.
 
     `pure` where it says the same wherever it stands; `total` where it does not hold exactly where its opposite does.
+    `term` is the condition, or what is asked that is none, of the numbers of a run.
     """
 
     key: str
@@ -54,6 +56,7 @@ class AskedCondition:
     values: tuple[Value, ...]
     pure: bool
     total: bool = False
+    term: WayTerm = UNSAID
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class _Unlike(Exception):
     """The text is nothing that could be compared."""
 
 
-class Conditions(Calls):
+class Conditions(AskedTerms):
     """The part of reading that says what conditions ask."""
 
     def question(self, code: Code, condition: Node, frame: Frame) -> AskedCondition:
@@ -82,15 +85,21 @@ class Conditions(Calls):
         except _Unlike:
             words = re.findall(r"[A-Za-z_]\w*", code.text(condition))
             return AskedCondition("", False, tuple(frame.locals[word] for word in words if word in frame.locals), False)
-        return AskedCondition(key, turned, tuple(values), True, total)
+        return AskedCondition(key, turned, tuple(values), True, total, self._asked_term(code, condition, frame, values))
 
     def expression(self, code: Code, node: Node, frame: Frame) -> AskedCondition:
         """The same of what is no condition: what a `match` takes apart."""
         values: list[Value] = []
         try:
-            return AskedCondition(self._said(code, node, frame, values), False, tuple(values), True)
+            key = self._said(code, node, frame, values)
         except _Unlike:
             return replace(self.question(code, node, frame), pure=False)
+        return AskedCondition(key, False, tuple(values), True, term=self._asked_term(code, node, frame, values))
+
+    def _asked_term(self, code: Code, node: Node, frame: Frame, values: list[Value]) -> WayTerm:
+        """What is asked as a term, where numbers of a run are among its values."""
+        asked = any(isinstance(one, Numbers) or id(one) in self.scalars or id(one) in self.meant for one in values)
+        return self.term(code, node, frame) if asked else UNSAID
 
     def takes_a_turn(self, code: Code, given: Node, frame: Frame) -> AskedCondition:
         """What `for _ in a..b` asks: whether a is below b."""
@@ -103,7 +112,9 @@ class Conditions(Calls):
         except _Unlike:
             return replace(self.question(code, given, frame), pure=False)
         key, turned = _compared("<=" if ends.closed else "<", low, high, True)
-        return AskedCondition(key, turned, tuple(values), True, True)
+        first, end = self.term(code, ends.low, frame), self.term(ends.code, ends.high, frame)
+        term = below(end, first).negated() if ends.closed else below(first, end)
+        return AskedCondition(key, turned, tuple(values), True, True, term)
 
     def known_as(self, code: Code, node: Node, value: Value, frame: Frame) -> Value:
         """The value that a name gets from an expression: the very one only of a name that nothing changes."""

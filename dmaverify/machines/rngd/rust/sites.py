@@ -157,6 +157,7 @@ class Sites:
     closure: Callable[[Code, Node, Frame, Value | list[Value], Value | None], Value]
     known_as: Callable[[Code, Node, Value, Frame], Value]
     merged: Callable[[Value, Value | None], Value]
+    fitted: Callable[[Numbers, Value | None], Value]
     built: Callable[[Code, Node, Frame], list[tuple[Node, str]]]
     inlines: Callable[[Item, Mapping[str, Value], list[Value]], bool]
     judged_alone: Callable[[Item, list[Value]], bool]

@@ -91,7 +91,11 @@ class Types(Lookups):
         if kind == "unit_type":
             return Opaque("()")
         if kind == "array_type":
-            return Sequence(self.read(code, node.child_by_field_name("element"), frame))
+            length = node.child_by_field_name("length")
+            count = self.number(code, length, frame) if length is not None else None
+            return Sequence(
+                self.read(code, node.child_by_field_name("element"), frame), count.single if count else None
+            )
         if kind in ("parenthesized_type", "type_binding"):
             inner = named(node)
             return self.read(code, inner[-1], frame) if inner else Unknown("an empty type", code.span(node))
