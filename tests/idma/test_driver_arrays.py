@@ -127,6 +127,15 @@ def test_an_array_is_apart_from_no_pointer_of_a_caller(tmp_path: Path) -> None:
     assert any("a >= x + 256" in one and "x >= a + 256" in one for one in found.conditions)
 
 
+def test_what_is_right_at_some_values_alone_is_told_by_those_that_differ(tmp_path: Path) -> None:
+    """All values of a run that is right, and all of one that is wrong, before: forty of a kernel's."""
+    launch = f"{START}((void *)0x1000, (void *)(0x8000 + m), n == 64 ? 16 : 0);"
+    found = verdict(tmp_path, f"void f(uint32_t n, uint32_t m) {{ {launch} snrt_dma_wait_all(); }}")
+    assert found.status is Status.UNKNOWN
+    said = " ".join(one.why for one in found.obligations)
+    assert "with arguments: it is wrong where n = 0, and right where n = 64" in said
+
+
 def test_what_is_not_read_in_each_round_of_a_loop_is_told_once(tmp_path: Path) -> None:
     loop = f"for (int i = 0; i < 9; i++) {START}(a, b, (int)(1.5 * i));"
     found = verdict(tmp_path, f"{FILE}void f(void) {{ {loop} snrt_dma_wait_all(); }}")

@@ -37,6 +37,7 @@ from dmaverify.values import dataclass, field, replace
 MOST_RUNS, MOST_RESTARTS, MOST_CLAUSES = 40, 24, 3
 MOST_BESIDE = 20  # runs that begin at values of another one, with one changed
 MOST_STEPS = 30_000  # of all runs
+MOST_TOLD = 6  # values in which two runs differ
 LAST_FACTS = 40  # of a run that are made to differ
 FEW_RUNS = 6  # where some values are broken or open, and others proved, so that a condition is all there is to find
 
@@ -347,8 +348,8 @@ def settled(
             if search.happens(run) and (not proved or search.stated or search.function.symbols.ranges):
                 return SettledFunction(found)
             if shown is not None or not any(one.status == "open" and one.why for one in search.runs):
-                other = f"right as {shown.name}, and " if shown is not None else ""
-                search.runs.insert(0, replace(run, why=f"it is {other}wrong as {found.name}"))
+                why = f"it is wrong as {found.name}" if shown is None else _apart(run, proved or right)
+                search.runs.insert(0, replace(run, why=why))
             break
     return None
 
@@ -363,3 +364,18 @@ class _Ports:
 
 def _no_entry(values: Mapping[str, Any]) -> Any:
     raise Stuck("a driver is run, not read")
+
+
+def _apart(wrong: SymbolicRun, right: Sequence[SymbolicRun]) -> str:
+    """Where a run is wrong and where the one is right that is most like it, by the values in which they differ."""
+
+    def differing(one: SymbolicRun) -> list[str]:
+        return sorted(name for name, value in one.values.items() if wrong.values.get(name, value) != value)
+
+    near = min((one for one in right if differing(one)), key=lambda one: len(differing(one)), default=right[0])
+    names = differing(near)
+    sides = (
+        ", ".join(f"{name} = {values[name]}" for name in names[:MOST_TOLD]) for values in (wrong.values, near.values)
+    )
+    more = f" (and {len(names) - MOST_TOLD} more)" if len(names) > MOST_TOLD else ""
+    return "it is wrong where {}, and right where {}{}".format(*sides, more)
