@@ -127,6 +127,36 @@ def test_an_array_is_apart_from_no_pointer_of_a_caller(tmp_path: Path) -> None:
     assert any("a >= x + 256" in one and "x >= a + 256" in one for one in found.conditions)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "place", "begins"),
+    [
+        ("struct s *p", "p->buf", 4),
+        ("struct s *p", "&p->buf[8]", 12),
+        ("struct s *p", "&p->n", 0),
+        ("struct s *p", "p->m[1]", 84),
+        ("struct s *p", "&p->m[1][2]", 88),
+        ("struct s *p", "p[2].buf", 268),
+        ("struct s *p", "&(*p).m", 68),
+        ("uint8_t p[4][16]", "p[2]", 32),
+        ("struct s *p", "(p + 1)->buf", 136),
+    ],
+)
+def test_what_is_named_through_a_pointer_lies_so_far_behind_it(
+    tmp_path: Path, arguments: str, place: str, begins: int
+) -> None:
+    """UNKNOWN, "`p->buf` is read from memory", before: the place of an array is computed, not read."""
+    head = "struct s { uint32_t n; uint8_t buf[64]; uint16_t m[4][8]; };\n"
+    body = f"{START}((void *)0x80000000, {place}, 4); snrt_dma_wait_all();"
+    found = verdict(tmp_path, f"{head}void f({arguments}) {{ {body} }}", "__SIZEOF_POINTER__=4")
+    assert found.status is Status.PROVED
+    assert any(f"p <= 2^31 - {begins + 4};" in one for one in found.conditions)
+
+
+def test_a_number_behind_a_pointer_is_read_and_no_address(tmp_path: Path) -> None:
+    text = f"struct s {{ uint32_t n, m; }};\nvoid f(struct s *p) {{ {START}((void *)0x1000, (void *)0x8000, p->m); }}"
+    assert any("p->m" in one for one in verdict(tmp_path, text).conditions)
+
+
 def test_what_is_right_at_some_values_alone_is_told_by_those_that_differ(tmp_path: Path) -> None:
     """All values of a run that is right, and all of one that is wrong, before: forty of a kernel's."""
     launch = f"{START}((void *)0x1000, (void *)(0x8000 + m), n == 64 ? 16 : 0);"

@@ -17,13 +17,16 @@ from dmaverify.machines.idma.c.aggregates import (
     KnownPointer,
     MemoryObject,
     ObjectPlace,
+    Shape,
+    StructType,
     WholeObject,
+    offset_of,
     place_in,
     size_of,
 )
 from dmaverify.machines.idma.c.arguments import KnownArray, polynomial
 from dmaverify.machines.idma.c.code import Part
-from dmaverify.machines.idma.c.effects import DOES, bare, jumps, root_of, target_of
+from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, bare, jumps, root_of, target_of
 from dmaverify.machines.idma.c.launches import Launcher
 from dmaverify.machines.idma.c.names import CLUSTER, NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE
 from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, is_real, literal, unknown
@@ -139,8 +142,50 @@ class ForeignReader(Launcher):
 
     # ------------------------------------------------------------ memory
 
+    def _place_of(self, part: Part | None) -> tuple[int, Shape] | None:
+        """Where what is named through a pointer lies, `p->rows[i]`, and its type; None where that is not known."""
+        part = self.operand(part)
+        if part is None or part.type not in ELEMENTS or str(part).startswith("&") or not self._reads():
+            return None
+        if self.designates(part) or any(one.type in DOES for one in part.every()):
+            return None
+        op, argument = part.node.child_by_field_name("operator"), part.field("argument")
+        found = self._place_of(argument)
+        if op is None or op.type != ".":
+            if found is None or not isinstance(found[1], ArrayType):
+                pointer = self.value(argument)
+                shape = pointer.type.target if pointer.type.pointer else None
+                known = isinstance(shape, (CType, ArrayType, StructType)) and pointer.number is not None
+                found = (pointer.number, shape) if known else None  # type: ignore[assignment]
+            else:
+                found = found[0], found[1].element
+        if found is None or part.type == "pointer_expression":
+            return found
+        at, shape = found
+        if part.type == "subscript_expression":
+            index, size = self.value(part.field("index")).number, size_of(shape, self.word)
+            return (at + index * size, shape) if index is not None and size else None
+        name = str(part.field("field"))
+        inner = offset_of(shape, (name,), self.word)
+        return (at + inner, shape.member(name)) if inner is not None and isinstance(shape, StructType) else None
+
+    def _pointing(self, at: int, shape: Shape) -> Value:
+        return Value(at, CType(self.word, pointer=True, step=size_of(shape, self.word), target=shape))
+
+    def _decayed(self, part: Part, found: Value) -> Value:
+        """An array that is named through a pointer is a pointer to its first element."""
+        place = self._place_of(part) if found.number is None and type(found) is Value else None
+        array = place is not None and isinstance(place[1], ArrayType)
+        return self._pointing(place[0], place[1].element) if array else found  # type: ignore[index, union-attr]
+
+    def _subscript_expression(self, part: Part) -> Value:
+        return self._decayed(part, super()._subscript_expression(part))
+
     def _field_expression(self, part: Part) -> Value:
-        found = super()._field_expression(part)
+        return self._decayed(part, self._member(part, super()._field_expression(part)))
+
+    def _member(self, part: Part, found: Value) -> Value:
+        """A member of what a pointer points at that somebody else gives: what memory holds there."""
         op = part.node.child_by_field_name("operator")
         if found.number is not None or type(found) is not Value or op is None or op.type != "->" or not self._reads():
             return found
@@ -210,6 +255,10 @@ class ForeignReader(Launcher):
         """`&name` of what lies outside of functions, and is not followed: where it lies, the linker says."""
         found, of = super()._pointer_expression(part), self.operand(part.field("argument"))
         named = str(part).startswith("&") and of is not None and of.type == "identifier"
+        if not str(part).startswith("&"):
+            return self._decayed(part, found)
+        if found.number is None and type(found) is Value and (place := self._place_of(of)) is not None:
+            return self._pointing(*place)
         if found.number is not None or type(found) is not Value or not named or of is None or not self._reads():
             return found
         if f"{part}" in self.defines or any(str(of) in scope for scope in self.scopes[1:]):
