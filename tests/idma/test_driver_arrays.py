@@ -132,3 +132,30 @@ def test_what_is_not_read_in_each_round_of_a_loop_is_told_once(tmp_path: Path) -
     found = verdict(tmp_path, f"{FILE}void f(void) {{ {loop} snrt_dma_wait_all(); }}")
     assert found.status is Status.UNKNOWN
     assert sum(one.why.count("not read") for one in found.obligations) == 1
+
+
+@pytest.mark.parametrize(("length", "status"), [(3, Status.PROVED), (4, Status.REFUTED)])
+@pytest.mark.parametrize("at", ["p - 3", "r[4] - 3"])
+def test_an_address_before_the_end_of_an_array_lies_in_it(tmp_path: Path, at: str, length: int, status: Status) -> None:
+    """`p - 3` lay at the end, and `r[4] - 3` in the second row (`idma/leaves-array`)."""
+    arrays = "uint8_t b[4], r[4][64], *p = r[3] + 64;"
+    found = verdict(tmp_path, f"void f(void) {{ {arrays} {START}(b, {at}, {length}); snrt_dma_wait_all(); }}")
+    assert found.status is status
+    assert rules(found) == ({"idma/leaves-array"} if status is Status.REFUTED else set())
+
+
+@pytest.mark.parametrize("at", ["end->x - 3", "&end->n - 2"])
+def test_a_member_of_what_is_behind_an_array_is_no_element_of_it(tmp_path: Path, at: str) -> None:
+    """`end->x - 3` was `o[1]`, with all that lies behind that (PROVED)."""
+    text = "struct s { uint32_t n; uint8_t x[8]; };\nvoid f(void) { uint8_t b[4]; struct s o[4], *end = &o[4];"
+    found = verdict(tmp_path, f"{text} {START}(b, {at}, 4); snrt_dma_wait_all(); }}")
+    assert found.status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize(("first", "status"), [("r[0] + 32", Status.REFUTED), ("r[1]", Status.PROVED)])
+def test_an_address_before_the_end_of_a_row_is_none_of_the_next_row(tmp_path: Path, first: str, status: Status) -> None:
+    """The second launch reads what the first one may still write (PROVED)."""
+    launches = f"{START}({first}, b, 32); {START}(c, p - 32, 32); snrt_dma_wait_all();"
+    found = verdict(tmp_path, f"void f(void) {{ uint8_t r[4][64], b[64], c[64], *p = r[0] + 64; {launches} }}")
+    assert found.status is status
+    assert rules(found) == ({"idma/wait"} if status is Status.REFUTED else set())
