@@ -159,3 +159,38 @@ def test_an_address_before_the_end_of_a_row_is_none_of_the_next_row(tmp_path: Pa
     found = verdict(tmp_path, f"void f(void) {{ uint8_t r[4][64], b[64], c[64], *p = r[0] + 64; {launches} }}")
     assert found.status is status
     assert rules(found) == ({"idma/wait"} if status is Status.REFUTED else set())
+
+
+@pytest.mark.parametrize("where", ["file", "function"])
+@pytest.mark.parametrize(
+    ("address", "length", "condition"),
+    [
+        ("(uintptr_t)a + 63 & ~(uintptr_t)63", 192, "a <= 2^32 - 64"),
+        ("(uintptr_t)a + 63 & ~(uintptr_t)63", 193, "a <= 2^32 - 64"),  # 63 bytes are skipped at most
+        ("(uintptr_t)a + 63 & ~(uintptr_t)63", 194, "a + 62 >= 64 * [[a + 63] // 64]"),
+        ("((uintptr_t)a + 63 & ~(uintptr_t)63) + 16 * n", 16, "n <= 11"),
+        ("(uintptr_t)a + ((uintptr_t)b & 63)", 193, ""),
+    ],
+)
+def test_an_address_that_is_rounded_is_one_of_its_array(
+    tmp_path: Path, address: str, length: int, condition: str, where: str
+) -> None:
+    """How far such a launch may reach was asked of nobody (PROVED, of 256 bytes of `a`, too)."""
+    arrays = "uint8_t a[256], b[256], c[256];\n"
+    body = f"{START}(c, (void *)({address}), {length}); snrt_dma_wait_all();"
+    file, function = (arrays, "") if where == "file" else ("", arrays)
+    found = verdict(tmp_path, f"{file}void f(uint32_t n) {{ {function} {body} }}", "__SIZEOF_POINTER__=8")
+    assert found.status is Status.PROVED
+    assert any(condition in one for one in found.conditions)
+    further = f"{file}void f(uint32_t n) {{ {function} {body.replace(f', {length})', ', 257)')} }}"
+    assert verdict(tmp_path, further, "__SIZEOF_POINTER__=8").status is not Status.PROVED
+
+
+def test_an_address_that_goes_with_that_of_an_array_in_another_way_is_open(tmp_path: Path) -> None:
+    """It lay in no array (`PROVED if` it lies behind `b`)."""
+    for address, status in (
+        ("(uintptr_t)a * 3", Status.UNKNOWN),
+        ("(uintptr_t)a * 3 - 2 * (uintptr_t)a", Status.PROVED),
+    ):
+        text = f"{FILE}void f(void) {{ {START}(b, (void *)({address}), 64); snrt_dma_wait_all(); }}"
+        assert verdict(tmp_path, text, "__SIZEOF_POINTER__=8").status is status
