@@ -96,22 +96,38 @@ def test_arrays_that_other_files_may_lay_out_leave_a_condition(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "status"),
+    "body",
     [
-        ("static uint8_t t[64];", "static uint8_t u[64];", Status.PROVED),
-        ("uint8_t t[64];", "static uint8_t u[64];", Status.PROVED),
-        ("uint8_t t[64];", "uint8_t u[64];", Status.UNKNOWN),
+        f"uint8_t t[64]; {START}(t, a, 64); @",
+        f"{{ uint8_t t[64]; {START}(t, a, 64); @ }}",
+        f"for (uint32_t i = 0; i < n; i++) {{ uint8_t t[64]; {START}(t, a, 64); @ }}",
+        f"struct s o; g(o); {START}(b, o.a, 64); snrt_dma_wait_all();",
+        f"uint32_t v = 1; {START}(a, &v, 4); @",
+        f"uint8_t t[n]; {START}(t, a, 64); @",
     ],
 )
-def test_where_an_array_was_another_one_may_be_when_its_function_has_ended(
-    tmp_path: Path, first: str, second: str, status: Status
-) -> None:
-    """`u` of the second call is sent while `t` of the first may still be written, which lay there."""
-    load = f"static void load(uint8_t *x) {{ {first} {START}(t, x, 64); }}\n"
-    store = f"static void store(uint8_t *x) {{ {second} u[0] = 1; {START}(x, u, 64); }}\n"
-    text = f"{FILE}{load}{store}void f(void) {{ load(a); @ store(b); snrt_dma_wait_all(); }}"
-    assert verdict(tmp_path, text.replace("@", "")).status is status
+def test_launches_are_complete_where_the_block_of_their_array_ends(tmp_path: Path, body: str) -> None:
+    """Where the array was, anything else may be (PROVED)."""
+    structure = f"struct s {{ uint8_t a[64]; }};\nstatic void g(struct s x) {{ {START}(x.a, a, 64); @ }}\n"
+    text = f"{FILE}{structure}void f(uint32_t n) {{ {body} }}"
     assert verdict(tmp_path, text.replace("@", "snrt_dma_wait_all();")).status is Status.PROVED
+    assert verdict(tmp_path, text.replace("@", "")).status is Status.UNKNOWN
+
+
+def test_no_launch_begins_in_an_array_whose_block_has_ended(tmp_path: Path) -> None:
+    """`p` points at nothing (PROVED)."""
+    text = f"{FILE}void f(void) {{ uint8_t *p; {{ uint8_t t[64]; p = t; @ }} # snrt_dma_wait_all(); }}"
+    launch = f"{START}(p, a, 64);"
+    assert verdict(tmp_path, text.replace("#", launch).replace("@", "")).status is Status.UNKNOWN
+    wait = f"{launch} snrt_dma_wait_all();"
+    assert verdict(tmp_path, text.replace("@", wait).replace("#", f"{START}(b, a, 64);")).status is Status.PROVED
+
+
+@pytest.mark.parametrize("kind", ["static", "extern"])
+def test_arrays_that_do_not_end_with_their_block_may_be_in_flight_behind_it(tmp_path: Path, kind: str) -> None:
+    text = f"{FILE}void f(void) {{ {{ {kind} uint8_t t[64]; {START}(t, a, 64); }} snrt_dma_wait_all(); }}"
+    assert verdict(tmp_path, text).status is Status.PROVED
+    assert verdict(tmp_path, text.replace(f"{kind} ", "")).status is Status.UNKNOWN
 
 
 def test_a_static_array_is_the_same_in_every_call(tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 Knows: addresses as symbols, how long arrays are, how long they are there. Does not know: C, rules, how a run is judged.
 Law: a side of a launch is in an array where its address goes with that of the array, byte by byte, rounded or not: more
-or less is added, of which that address is no part. An address that goes with one in another way is open. Two
-sides in two arrays share no byte where one of these is there for as long as the other; what an array was that is gone
-may be another one now. Launches that are not shown to lie apart are open.
+or less is added, of which that address is no part. An address that goes with one in another way is open. Launches are
+complete where the block of their array ends, so that sides in two arrays share no byte: both are there. What is not
+shown to be so, or to lie apart, is open.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from dmaverify.language.numbers import Poly
-from dmaverify.machines.idma.c.arguments import KnownArray, polynomial
+from dmaverify.machines.idma.c.arguments import GoneArray, KnownArray, polynomial
 from dmaverify.machines.idma.engine import NO_ADDRESS
 from dmaverify.machines.idma.nd import Corners, extent
 from dmaverify.machines.idma.order import unordered
@@ -118,6 +118,14 @@ class ReachedArrays:
         self.based = found
         return found
 
+    def are_there(self, trace: Trace, gone: Sequence[GoneArray], kept: Mapping[str, str]) -> None:
+        """No launch runs on when the block of its array has ended. Raises MayMeet where that is not shown."""
+        for array in gone:
+            for (number, _), reached in self.sides.items() if array.key in kept else ():
+                poly = polynomial(reached.low) if number in array.running or number >= array.launched else None
+                if poly is not None and _rate(poly, kept[array.key], trace.floors) != 0:
+                    raise MayMeet(f"launch {number} may still run where `{array.name}` is gone")
+
     def facts(self, number: int, begin_of: Callable[[str], Any]) -> Iterator[Derived]:
         """What of its arrays a launch reaches."""
         for side in ("src", "dst"):
@@ -149,7 +157,6 @@ class ReachedArrays:
             return
         one, other, first, second = self.sides[a], self.sides[b], self.based.get(a), self.based.get(b)
         if first is not None and second is not None and first != second:
-            if not (self.arrays[first].lasting or self.arrays[second].lasting):
-                raise MayMeet(f"{why}: where one array was, the other may be")
-        elif not (one.end <= other.low or other.end <= one.low):
+            return
+        if not (one.end <= other.low or other.end <= one.low):
             raise MayMeet(why)
