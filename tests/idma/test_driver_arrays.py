@@ -96,22 +96,38 @@ def test_arrays_that_other_files_may_lay_out_leave_a_condition(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "status"),
+    "body",
     [
-        ("static uint8_t t[64];", "static uint8_t u[64];", Status.PROVED),
-        ("uint8_t t[64];", "static uint8_t u[64];", Status.PROVED),
-        ("uint8_t t[64];", "uint8_t u[64];", Status.UNKNOWN),
+        f"uint8_t t[64]; {START}(t, a, 64); @",
+        f"{{ uint8_t t[64]; {START}(t, a, 64); @ }}",
+        f"for (uint32_t i = 0; i < n; i++) {{ uint8_t t[64]; {START}(t, a, 64); @ }}",
+        f"struct s o; g(o); {START}(b, o.a, 64); snrt_dma_wait_all();",
+        f"uint32_t v = 1; {START}(a, &v, 4); @",
+        f"uint8_t t[n]; {START}(t, a, 64); @",
     ],
 )
-def test_where_an_array_was_another_one_may_be_when_its_function_has_ended(
-    tmp_path: Path, first: str, second: str, status: Status
-) -> None:
-    """`u` of the second call is sent while `t` of the first may still be written, which lay there."""
-    load = f"static void load(uint8_t *x) {{ {first} {START}(t, x, 64); }}\n"
-    store = f"static void store(uint8_t *x) {{ {second} u[0] = 1; {START}(x, u, 64); }}\n"
-    text = f"{FILE}{load}{store}void f(void) {{ load(a); @ store(b); snrt_dma_wait_all(); }}"
-    assert verdict(tmp_path, text.replace("@", "")).status is status
+def test_launches_are_complete_where_the_block_of_their_array_ends(tmp_path: Path, body: str) -> None:
+    """Where the array was, anything else may be (PROVED)."""
+    structure = f"struct s {{ uint8_t a[64]; }};\nstatic void g(struct s x) {{ {START}(x.a, a, 64); @ }}\n"
+    text = f"{FILE}{structure}void f(uint32_t n) {{ {body} }}"
     assert verdict(tmp_path, text.replace("@", "snrt_dma_wait_all();")).status is Status.PROVED
+    assert verdict(tmp_path, text.replace("@", "")).status is Status.UNKNOWN
+
+
+def test_no_launch_begins_in_an_array_whose_block_has_ended(tmp_path: Path) -> None:
+    """`p` points at nothing (PROVED)."""
+    text = f"{FILE}void f(void) {{ uint8_t *p; {{ uint8_t t[64]; p = t; @ }} # snrt_dma_wait_all(); }}"
+    launch = f"{START}(p, a, 64);"
+    assert verdict(tmp_path, text.replace("#", launch).replace("@", "")).status is Status.UNKNOWN
+    wait = f"{launch} snrt_dma_wait_all();"
+    assert verdict(tmp_path, text.replace("@", wait).replace("#", f"{START}(b, a, 64);")).status is Status.PROVED
+
+
+@pytest.mark.parametrize("kind", ["static", "extern"])
+def test_arrays_that_do_not_end_with_their_block_may_be_in_flight_behind_it(tmp_path: Path, kind: str) -> None:
+    text = f"{FILE}void f(void) {{ {{ {kind} uint8_t t[64]; {START}(t, a, 64); }} snrt_dma_wait_all(); }}"
+    assert verdict(tmp_path, text).status is Status.PROVED
+    assert verdict(tmp_path, text.replace(f"{kind} ", "")).status is Status.UNKNOWN
 
 
 def test_a_static_array_is_the_same_in_every_call(tmp_path: Path) -> None:
@@ -171,3 +187,65 @@ def test_what_is_not_read_in_each_round_of_a_loop_is_told_once(tmp_path: Path) -
     found = verdict(tmp_path, f"{FILE}void f(void) {{ {loop} snrt_dma_wait_all(); }}")
     assert found.status is Status.UNKNOWN
     assert sum(one.why.count("not read") for one in found.obligations) == 1
+
+
+@pytest.mark.parametrize(("length", "status"), [(3, Status.PROVED), (4, Status.REFUTED)])
+@pytest.mark.parametrize("at", ["p - 3", "r[4] - 3"])
+def test_an_address_before_the_end_of_an_array_lies_in_it(tmp_path: Path, at: str, length: int, status: Status) -> None:
+    """`p - 3` lay at the end, and `r[4] - 3` in the second row (`idma/leaves-array`)."""
+    arrays = "uint8_t b[4], r[4][64], *p = r[3] + 64;"
+    found = verdict(tmp_path, f"void f(void) {{ {arrays} {START}(b, {at}, {length}); snrt_dma_wait_all(); }}")
+    assert found.status is status
+    assert rules(found) == ({"idma/leaves-array"} if status is Status.REFUTED else set())
+
+
+@pytest.mark.parametrize("at", ["end->x - 3", "&end->n - 2"])
+def test_a_member_of_what_is_behind_an_array_is_no_element_of_it(tmp_path: Path, at: str) -> None:
+    """`end->x - 3` was `o[1]`, with all that lies behind that (PROVED)."""
+    text = "struct s { uint32_t n; uint8_t x[8]; };\nvoid f(void) { uint8_t b[4]; struct s o[4], *end = &o[4];"
+    found = verdict(tmp_path, f"{text} {START}(b, {at}, 4); snrt_dma_wait_all(); }}")
+    assert found.status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize(("first", "status"), [("r[0] + 32", Status.REFUTED), ("r[1]", Status.PROVED)])
+def test_an_address_before_the_end_of_a_row_is_none_of_the_next_row(tmp_path: Path, first: str, status: Status) -> None:
+    """The second launch reads what the first one may still write (PROVED)."""
+    launches = f"{START}({first}, b, 32); {START}(c, p - 32, 32); snrt_dma_wait_all();"
+    found = verdict(tmp_path, f"void f(void) {{ uint8_t r[4][64], b[64], c[64], *p = r[0] + 64; {launches} }}")
+    assert found.status is status
+    assert rules(found) == ({"idma/wait"} if status is Status.REFUTED else set())
+
+
+@pytest.mark.parametrize("where", ["file", "function"])
+@pytest.mark.parametrize(
+    ("address", "length", "condition"),
+    [
+        ("(uintptr_t)a + 63 & ~(uintptr_t)63", 192, "a <= 2^32 - 64"),
+        ("(uintptr_t)a + 63 & ~(uintptr_t)63", 193, "a <= 2^32 - 64"),  # 63 bytes are skipped at most
+        ("(uintptr_t)a + 63 & ~(uintptr_t)63", 194, "a + 62 >= 64 * [[a + 63] // 64]"),
+        ("((uintptr_t)a + 63 & ~(uintptr_t)63) + 16 * n", 16, "n <= 11"),
+        ("(uintptr_t)a + ((uintptr_t)b & 63)", 193, ""),
+    ],
+)
+def test_an_address_that_is_rounded_is_one_of_its_array(
+    tmp_path: Path, address: str, length: int, condition: str, where: str
+) -> None:
+    """How far such a launch may reach was asked of nobody (PROVED, of 256 bytes of `a`, too)."""
+    arrays = "uint8_t a[256], b[256], c[256];\n"
+    body = f"{START}(c, (void *)({address}), {length}); snrt_dma_wait_all();"
+    file, function = (arrays, "") if where == "file" else ("", arrays)
+    found = verdict(tmp_path, f"{file}void f(uint32_t n) {{ {function} {body} }}", "__SIZEOF_POINTER__=8")
+    assert found.status is Status.PROVED
+    assert any(condition in one for one in found.conditions)
+    further = f"{file}void f(uint32_t n) {{ {function} {body.replace(f', {length})', ', 257)')} }}"
+    assert verdict(tmp_path, further, "__SIZEOF_POINTER__=8").status is not Status.PROVED
+
+
+def test_an_address_that_goes_with_that_of_an_array_in_another_way_is_open(tmp_path: Path) -> None:
+    """It lay in no array (`PROVED if` it lies behind `b`)."""
+    for address, status in (
+        ("(uintptr_t)a * 3", Status.UNKNOWN),
+        ("(uintptr_t)a * 3 - 2 * (uintptr_t)a", Status.PROVED),
+    ):
+        text = f"{FILE}void f(void) {{ {START}(b, (void *)({address}), 64); snrt_dma_wait_all(); }}"
+        assert verdict(tmp_path, text, "__SIZEOF_POINTER__=8").status is status

@@ -4,7 +4,8 @@ Knows: how to draw counted loops, conditions on rounds, `continue`, variables th
 run such a driver, word by word of C.
 Does not know: how a driver is read, regions of arguments, any module of the package.
 Law: a driver is wrong at values where a launch has no bytes, leaves the address space or the array that it begins in,
-overlaps itself, or reads what one in flight writes. A driver that divides by 0 there says nothing.
+overlaps itself, reads what one in flight writes, or runs on when its array is gone. A driver that divides by 0 there
+says nothing.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ class LoopedDriver:
             run.block(self.body)
         except (ZeroDivisionError, TimeoutError):
             return ""
-        return run.left or _wrong(run.launched)
+        ends = "a launch runs on when its array is gone" if run.running and not self.outside else ""
+        return run.left or _wrong(run.launched) or ends
 
 
 @dataclass
@@ -80,6 +82,7 @@ class _Run:
     arrays: dict[str, int]
     left: str = ""  # which array a launch leaves
     launched: list[tuple[int, int, int] | None] = field(default_factory=list)  # None: a wait
+    running: bool = False  # of one of the arrays, when the function ends
     steps: int = 0
 
     def value(self, said: object) -> int:
@@ -102,11 +105,13 @@ class _Run:
                 case ("launch", to, source, length):
                     many = self.value(length)
                     self.launched.append((self.place(to), self.place(source), many))
+                    self.running |= not {to[0], source[0]}.isdisjoint(self.arrays)
                     for base, offset in (to, source):
                         if base in self.arrays and self.value(offset) + many > self.arrays[base]:
                             self.left = f"a launch leaves {base}"
                 case ("wait",):
                     self.launched.append(None)
+                    self.running = False
                 case ("if", test, yes, no):
                     self.block(yes if self.value(test) else no)
                 case ("set", name, said):
@@ -162,7 +167,9 @@ def looped_driver(rng: random.Random) -> LoopedDriver:
     drawn = _Drawn(rng)
     body = [drawn.statement(0) for _ in range(rng.randint(1, 2))]
     long = {name: rng.choice((64, 256, 1024, 4096)) for name in "ab"} if rng.random() < 0.35 else {}
-    return LoopedDriver((*body, drawn.loop(0)), long, rng.random() < 0.5)
+    outside = rng.random() < 0.5
+    body += [drawn.loop(0), *([("wait",)] if long and not outside and rng.random() < 0.8 else [])]
+    return LoopedDriver(tuple(body), long, outside)
 
 
 class _Drawn:

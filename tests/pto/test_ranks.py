@@ -168,6 +168,14 @@ def test_copies_through_one_tile_are_ordered_by_barriers_of_all_pipes(mode: str)
     assert any(after in said for said in apart.conditions) == (mode == "none")
 
 
+def test_copies_that_no_barrier_orders_are_in_the_order_of_the_text() -> None:
+    """The assembler orders them; a run found that two of them meet (exit 4)."""
+    same(ENDS + tile("t") + put("t") + put("t", mode="add"), Status.PROVED)
+    same(ENDS + part("e", "bv", "%c2") + tile("t") + tile("u") + put("t") + put("u", dest="e"), Status.PROVED)
+    loop = f"  scf.for %i = %c0 to %c4 step %c1 {{\n{put('t')}  }}\n"
+    same(ENDS + tile("t") + loop, Status.PROVED)
+
+
 # ---------------------------------------------------------------- signals
 
 
@@ -202,6 +210,25 @@ def test_a_signal_has_elements_of_four_bytes() -> None:
     text = f"{NOTES}{wide}{signal('twait', WAIT)}  return\n}}\n"
     (found,) = check_text(Source("k.pto", text))
     assert (found.status, [f.rule for f in found.errors]) == (Status.REFUTED, ["core/well-formed"])
+
+
+LANES = """  %x = arith.constant 1.0 : f32
+  %l0 = arith.constant 0 : i64
+  %u = pto.castptr %l0 : i64 -> !pto.ptr<f32, ub>
+  pto.vecscope {
+    %m = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>
+    %v = pto.vdup %x : f32 -> !pto.vreg<64xf32>
+    pto.vsts %v, %u[%c0], %m : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, !pto.mask<b32>
+  }
+"""
+
+
+@pytest.mark.parametrize("told", [signal("twait", WAIT), signal("tnotify", NOTIFY.format("set"))])
+def test_a_signal_alone_leaves_no_order_to_the_assembler(told: str) -> None:
+    """There is no tile that it lowers (PROVED, exit 4): the text orders its pipes itself."""
+    read = "  %y = pto.load_scalar %u[%c0] : !pto.ptr<f32, ub> -> f32\n"
+    same(told + LANES + read, Status.REFUTED, "raw")
+    same(told + LANES + "  pto.barrier #pto.pipe<PIPE_ALL>\n" + read, Status.PROVED)
 
 
 # ---------------------------------------------------------------- order, and what is seen

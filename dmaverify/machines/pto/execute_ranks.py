@@ -24,6 +24,10 @@ _SIGNAL = 4  # bytes
 class RankRun(TileRun):
     """The part of a run that is about other ranks."""
 
+    def seen(self, stmt: ops.Stmt) -> None:
+        super().seen(stmt)
+        self.in_tiles = self.in_tiles or isinstance(stmt, RankCopy)
+
     def tile_statement(self, stmt: ops.Stmt) -> bool:
         match stmt:
             case VisibilityFence():

@@ -155,7 +155,7 @@ _ORDERS = ("core/definite", "core/flags", *_HAZARDS)
 def lowered_later(kernel: Kernel) -> bool:
     """Whether the assembler orders the pipes of a kernel: it works on tiles, and its text has no flag, run or not."""
     events = [*every(kernel.events), *every(kernel.cube)]
-    in_tiles = any(isinstance(e, Use) and e.needs for e in events)
+    in_tiles = any(isinstance(e, Use) and e.needs and any(t.place.space != "gm" for t in e.touches) for e in events)
     return in_tiles and kernel.kinds.isdisjoint((CopyOp, Flag, BufferOp))
 
 

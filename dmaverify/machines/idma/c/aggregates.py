@@ -227,12 +227,13 @@ class ObjectPlace:
         own = self.shape
         none = own if isinstance(own, UnreadType) else UnreadType(f"`.{name}` of what is no structure")
         shape = own.member(name) if isinstance(own, StructType) else none
-        return replace(self, path=None if self.path is None else (*self.path, name), shape=shape, far=None)
+        path = None if self.path is None else (*self.path, name)
+        return replace(self, path=path, shape=shape, end=None, far=None)
 
     def first(self) -> ObjectPlace:
         """The first element of an array: what its name points at."""
         shape = self.shape.element if isinstance(self.shape, ArrayType) else UnreadType("an element of no array")
-        return replace(self, path=None if self.path is None else (*self.path, 0), shape=shape)
+        return replace(self, path=None if self.path is None else (*self.path, 0), shape=shape, end=None)
 
     def moved(self, by: Value, text: str, *, asked: bool = True) -> ObjectPlace:
         """The element so many behind this one; which it is of a few is `asked` where an argument decides."""
@@ -259,7 +260,8 @@ class ObjectPlace:
             why = f"`{text}` is element {at}, and `{self.whole.name}` has {count} there"
             end = (*own[:-1], at) if at == count and isinstance(last, int) else None
             return replace(self, path=None, why=why, outside=True, end=end, far=far)
-        return replace(self, path=(*own[:-1], at), end=None, outside=False) if isinstance(last, int) else self
+        here = replace(self, path=(*own[:-1], at), end=None, outside=False, far=None)
+        return here if isinstance(last, int) else self
 
 
 def _member(shape: Shape, name: str) -> Shape:

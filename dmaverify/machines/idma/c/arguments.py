@@ -40,11 +40,20 @@ class Misaligned(Stuck):
 
 @dataclass(frozen=True, slots=True)
 class KnownArray:
-    """An array of the driver that has an address; `lasting` where it is there for as long as the function runs."""
+    """An array of the driver that has an address."""
 
     name: str
     bytes: int
-    lasting: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GoneArray:
+    """An array whose block has ended: by what its address is `kept`, the launches before, and those that may run."""
+
+    name: str
+    key: str
+    launched: int
+    running: frozenset[int] = frozenset()
 
 
 @dataclass
@@ -106,6 +115,7 @@ class Arguments:
     taking_turns: bool = True  # elements that a round chooses are few, which take turns
     indexed: bool = False  # a round of a loop chooses an element
     loops: list[Any] = field(default_factory=list)  # parts of them of which two rounds stand for all
+    gone: list[GoneArray] = field(default_factory=list)
     cuts: Mapping[tuple[int, int], Any] = field(default_factory=dict)  # how loops are looked at, by where they are met
 
     def fresh(self, name: str, type_: CType, at: int) -> Value:

@@ -1,23 +1,26 @@
 """Arrays of a driver that launches begin in: whether these stay there, which launches lie apart for that.
 
 Knows: addresses as symbols, how long arrays are, how long they are there. Does not know: C, rules, how a run is judged.
-Law: a side of a launch is in an array where its address is that of the array and more, which it is not in again. Two
-sides in two arrays share no byte where one of these is there for as long as the other; what an array was that is gone
-may be another one now. Launches that are not shown to lie apart are open.
+Law: a side of a launch is in an array where its address goes with that of the array, byte by byte, rounded or not: more
+or less is added, of which that address is no part. An address that goes with one in another way is open. Launches are
+complete where the block of their array ends, so that sides in two arrays share no byte: both are there. What is not
+shown to be so, or to lie apart, is open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from dmaverify.language.numbers import Poly
-from dmaverify.machines.idma.c.arguments import KnownArray, polynomial
+from dmaverify.machines.idma.c.arguments import GoneArray, KnownArray, polynomial
 from dmaverify.machines.idma.engine import NO_ADDRESS
 from dmaverify.machines.idma.nd import Corners, extent
 from dmaverify.machines.idma.order import unordered
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import Image, ToldDescriptor
+from dmaverify.prove.sizes.facts import FloorQuotient
 from dmaverify.prove.sizes.shadow import number_of, poly_of
 from dmaverify.prove.sizes.trace import Stuck, Trace
 from dmaverify.targets.modules import Derived
@@ -25,6 +28,10 @@ from dmaverify.values import dataclass, field, replace
 
 Base = tuple[int, str]
 """A launch and its side, `src` or `dst`."""
+
+
+WRAPS = 1 << 32
+"""What an integer of C is a remainder by, at the least, that may hold an address."""
 
 
 class MayMeet(Stuck):
@@ -55,6 +62,37 @@ def beside_stated(
     return tuple(replace(one, facts=(*one.facts, *facts)) for one, facts in zip(told, own, strict=True))
 
 
+def _rate(poly: Poly, symbol: str, floors: Mapping[str, FloorQuotient]) -> Fraction | None:
+    """What a number grows by for each 1 of a symbol, but for what quotients round, and where integers begin again at 0;
+    None where that is no one number.
+    """
+    total = Fraction(0)
+    for mono, times in poly.terms.items():
+        moving = [name for name in mono if _depends(name, symbol, floors)]
+        if not moving:
+            continue
+        beside, floor = [name for name in mono if name != moving[0]], floors.get(moving[0])
+        if len(moving) > 1 or (floor is None and beside):
+            return None
+        if floor is not None:
+            by = floor.bottom.constant if not beside else int(floor.bottom == Poly({tuple(beside): 1}))
+            if by is not None and by >= WRAPS:
+                continue
+            rate = _rate(floor.top, symbol, floors) if by else None
+            if rate is None or not by:
+                return None
+            total += times * rate / by
+        else:
+            total += times
+    return total
+
+
+def _depends(name: str, symbol: str, floors: Mapping[str, FloorQuotient]) -> bool:
+    floor = floors.get(name)
+    inner = floor.top.symbols | floor.bottom.symbols if floor is not None else frozenset[str]()
+    return name == symbol or any(_depends(one, symbol, floors) for one in inner)
+
+
 @dataclass
 class ReachedArrays:
     """Sides of launches by the arrays, by their symbols, that they begin in (`based`)."""
@@ -64,16 +102,29 @@ class ReachedArrays:
     based: Mapping[Base, str] = field(default_factory=dict)
 
     def find(self, trace: Trace) -> Mapping[Base, str]:
-        """Looks for the arrays in a symbolic run."""
+        """Looks for the arrays in a symbolic run. Raises MayMeet where an address is made of theirs in another way."""
         found = dict[Base, str]()
+        begins = {symbol: poly_of(number_of(trace, symbol)) for symbol in sorted(self.arrays.keys() & trace.values)}
         for side, reached in self.sides.items():
-            poly = polynomial(reached.low) or Poly.of(0)
-            for symbol in sorted(poly.symbols & self.arrays.keys()):
-                begin = poly_of(number_of(trace, symbol))
-                if not (poly - begin).symbols & begin.symbols:
+            rates = {one: _rate(polynomial(reached.low) or Poly.of(0), one, trace.floors) for one in begins}
+            other = ""
+            for symbol, rate in rates.items():
+                if rate is not None and rate == _rate(begins[symbol], symbol, trace.floors):
                     found[side] = symbol
+                elif rate != 0:
+                    other = self.arrays[symbol].name
+            if other and side not in found:
+                raise MayMeet(f"launch {side[0]} may begin in `{other}`, or not")
         self.based = found
         return found
+
+    def are_there(self, trace: Trace, gone: Sequence[GoneArray], kept: Mapping[str, str]) -> None:
+        """No launch runs on when the block of its array has ended. Raises MayMeet where that is not shown."""
+        for array in gone:
+            for (number, _), reached in self.sides.items() if array.key in kept else ():
+                poly = polynomial(reached.low) if number in array.running or number >= array.launched else None
+                if poly is not None and _rate(poly, kept[array.key], trace.floors) != 0:
+                    raise MayMeet(f"launch {number} may still run where `{array.name}` is gone")
 
     def facts(self, number: int, begin_of: Callable[[str], Any]) -> Iterator[Derived]:
         """What of its arrays a launch reaches."""
@@ -106,7 +157,6 @@ class ReachedArrays:
             return
         one, other, first, second = self.sides[a], self.sides[b], self.based.get(a), self.based.get(b)
         if first is not None and second is not None and first != second:
-            if not (self.arrays[first].lasting or self.arrays[second].lasting):
-                raise MayMeet(f"{why}: where one array was, the other may be")
-        elif not (one.end <= other.low or other.end <= one.low):
+            return
+        if not (one.end <= other.low or other.end <= one.low):
             raise MayMeet(why)

@@ -98,7 +98,7 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
     for name in sorted(launcher.seen & launcher.arrays.keys()):  # addresses of the user's: none else are known
         launcher.conditions[f"no launch leaves {launcher.arrays[name]}{name}"] = None
         at, long = launcher.defines[name].number, launcher.scopes[0].get(f"sizeof {name}", Value(None)).number
-        stated += [(KnownArray(name, long, lasting=True), at)] if at is not None and long else []
+        stated += [(KnownArray(name, long), at)] if at is not None and long else []
     if isinstance(source, JoinedSource):
         names = ", ".join(Path(one).name for one in source.headers)
         launcher.assumed[f"headers of the project are read: {names}"] = None

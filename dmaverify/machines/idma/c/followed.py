@@ -129,21 +129,9 @@ class FollowedDriver(LoopRunner):
     # ------------------------------------------------------------ acts
 
     def _act(self, launch: int | None, part: Part | None, called: str = "", given: Sequence[object] = ()) -> None:
-        at = len(self.told) if launch is None else launch
-        everything = max((before for before in self.waits if before <= at), default=0)
-        behind_of: dict[int | None, int] = {}  # of each channel that is waited for, the launches before its last wait
-        for before, channel in self.partly:
-            if before <= at:
-                behind_of[channel] = max(before, behind_of.get(channel, 0))
-        until = dict(behind_of)
-        for before, last in self.until:
-            if before <= at:
-                channel = self.told[last].channel
-                until[channel] = max(last + 1, until.get(channel, 0))
-        complete = {n for n in range(at) if n < everything or n < until.get(self.told[n].channel, 0)}
-        behind = frozenset([None] if any(before <= at for before in self.waits) else behind_of)
+        behind = frozenset([None] if self.waits else (channel for _, channel in self.partly))
         span = None if part is None else part.span
-        self.acts.append(DriverAct(launch, called, tuple(given), frozenset(complete), behind, span))
+        self.acts.append(DriverAct(launch, called, tuple(given), self.completed_now(), behind, span))
 
     def added(self, told: ToldDescriptor, at: Part) -> Value:
         many = len(self.told)

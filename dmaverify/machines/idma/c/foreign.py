@@ -11,6 +11,8 @@ Source: snitch_cluster, `sw/runtime/src` (which core a function runs on does not
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dmaverify.machines.idma.c.accesses import FILLS
 from dmaverify.machines.idma.c.aggregates import (
     ArrayType,
@@ -24,19 +26,17 @@ from dmaverify.machines.idma.c.aggregates import (
     place_in,
     size_of,
 )
-from dmaverify.machines.idma.c.arguments import KnownArray, polynomial
+from dmaverify.machines.idma.c.arguments import GoneArray, KnownArray, polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, bare, jumps, root_of, target_of
 from dmaverify.machines.idma.c.launches import Launcher
 from dmaverify.machines.idma.c.names import CLUSTER, NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE
 from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, is_real, literal, unknown
+from dmaverify.machines.idma.c.run import RESULT
 from dmaverify.machines.idma.c.shapes import STATIC
 from dmaverify.prove.sizes.shadow import poly_of
 from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.values import replace
-
-_OUTERMOST = 3
-"""Scopes where the outermost block of a function runs: of the file, of parameters, its own."""
 
 
 class ForeignReader(Launcher):
@@ -51,7 +51,7 @@ class ForeignReader(Launcher):
 
     def fresh(self) -> None:
         super().fresh()
-        self.lasting: list[MemoryObject] = []
+        self.static: set[MemoryObject] = set()
 
     # ------------------------------------------------------------ functions of other files
 
@@ -230,7 +230,7 @@ class ForeignReader(Launcher):
             scope = next((one for one in reversed(self.scopes) if name in one), {})
             size = scope.get(f"sizeof {name}") if name not in self.elsewhere else None
             long = size.number if size is not None else None
-            return self._begin_of(name, found.type, found.origin, long or 0, lasting=f" {STATIC}" in found.origin)
+            return self._begin_of(name, found.type, found.origin, long or 0)
         return found
 
     def plain(self, value: Value, part: Part) -> Value:
@@ -244,11 +244,8 @@ class ForeignReader(Launcher):
         if at is None:
             return found
         each = self.since is not None and whole.born > self.since
-        key = f"&{whole.name} object {whole.born}"
         name = whole.name if isinstance(whole.shape, ArrayType) else f"&{whole.name}"
-        base = self._begin_of(
-            name, found.type, key, size_of(whole.shape, self.word), each=each, lasting=self._lasts(whole)
-        )
+        base = self._begin_of(name, found.type, _address_of(whole), size_of(whole.shape, self.word), each=each)
         return replace(base, number=None if base.number is None else base.number + at)
 
     def _pointer_expression(self, part: Part) -> Value:
@@ -265,20 +262,39 @@ class ForeignReader(Launcher):
             return found
         if not self.file.declares(str(of)):
             self.foreign_name(of)
-        return self._begin_of(f"&{of}", found.type, f"&{of}", 0, lasting=True)
+        return self._begin_of(f"&{of}", found.type, f"&{of}", 0)
 
     def _object(self, part: Part, declarator: Part, name: str, initial: Part | None) -> bool:
         made, held = super()._object(part, declarator, name, initial), self.scopes[-1].get(name)
-        if self.stack == 1 and len(self.scopes) == _OUTERMOST and isinstance(held, WholeObject) and held.place:
-            self.lasting.append(held.place.whole)
+        if isinstance(held, WholeObject) and held.place and any(str(one) == "static" for one in part.parts()):
+            self.static.add(held.place.whole)
         return made
 
-    def _lasts(self, whole: MemoryObject) -> bool:
-        """Whether an object is there for as long as the function runs: it is the file's, or of its outermost block."""
-        of_file = (one.place for one in self.scopes[0].values() if isinstance(one, WholeObject) and one.place)
-        return any(one is whole for one in (*self.lasting, *(place.whole for place in of_file)))
+    def closes(self, scope: Mapping[str, Value]) -> None:
+        for name, held in scope.items() if self.arguments is not None and self._reads() else ():
+            key = "" if STATIC in held.origin else held.origin
+            if isinstance(held, WholeObject) and held.place is not None:
+                key = "" if held.place.whole in self.static else _address_of(held.place.whole)
+            if key.startswith("&") and self.arguments is not None:
+                running = frozenset(range(len(self.told))) - self.completed_now()
+                self.arguments.gone.append(GoneArray(name, key, len(self.told), running))
 
-    def _begin_of(self, name: str, type_: CType, key: str, long: int, *, lasting: bool, each: bool = False) -> Value:
+    def literal_object(self, part: Part) -> MemoryObject:
+        return self._passing(super().literal_object(part))
+
+    def copied(self, value: Value, name: str, part: Part) -> Value:
+        found = super().copied(value, name, part)
+        if name == RESULT and isinstance(found, WholeObject) and found.place is not None:
+            self._passing(found.place.whole)
+        return found
+
+    def _passing(self, whole: MemoryObject) -> MemoryObject:
+        """An object without a name, which is taken to be gone at once."""
+        if self.arguments is not None:
+            self.arguments.gone.append(GoneArray(whole.name, _address_of(whole), 0))
+        return whole
+
+    def _begin_of(self, name: str, type_: CType, key: str, long: int, *, each: bool = False) -> Value:
         """The address of an object of the file: the same symbol for as long as the object is there."""
         assert self.arguments is not None
         found = self.arguments.same(name, type_, key, each=each and self.arguments.rounds > 0)
@@ -286,7 +302,7 @@ class ForeignReader(Launcher):
         symbols.each |= {symbol} if each and self.arguments.rounds > 0 else set()
         symbols.places.add(symbol)
         if long:
-            symbols.arrays[symbol] = KnownArray(name, long, lasting)
+            symbols.arrays[symbol] = KnownArray(name, long)
         else:
             self.conditions[f"no launch leaves {self.arrays.get(name, '')}{name}"] = None
         return found
@@ -306,6 +322,11 @@ class ForeignReader(Launcher):
 
     def _matters(self, branches: list[Part]) -> bool:
         return any(self.launches(one) or jumps(self.file, one) for one in branches)
+
+
+def _address_of(whole: MemoryObject) -> str:
+    """By what the address of an object is kept."""
+    return f"&{whole.name} object {whole.born}"
 
 
 def names_in(number: int | None) -> set[str]:

@@ -338,6 +338,16 @@ class Launcher(ChainReader):
         self.unguarded |= not self.guards
         return Value(None, UINT, "the id of a launch", len(self.told) - 1)
 
+    def completed_now(self) -> frozenset[int]:
+        """The launches that are complete where the function is now."""
+        everything, until = max(self.waits, default=0), dict[int, int]()
+        for channel, end in (
+            *((channel, before) for before, channel in self.partly),
+            *((self.told[last].channel, last + 1) for _, last in self.until),
+        ):
+            until[channel] = max(end, until.get(channel, 0))
+        return frozenset(n for n, one in enumerate(self.told) if n < max(everything, until.get(one.channel, 0)))
+
     def disturbed(self, part: Part) -> None:
         known = {"", *self.launching, *WAITS, *PULP_WAITS, *PULP_ALLOCATES, *self.file.functions, *self.file.macros}
         for inner in part.every():

@@ -19,6 +19,7 @@ from dmaverify.machines.idma.c.names import ROLE
 from dmaverify.machines.idma.c.numbers import WORD, Value, binary, promoted, unknown
 
 MOST_STEPS = 150_000
+RESULT = "a result"
 _LEAVES = re.compile(r"\b(return|break|continue|goto)\b")
 
 
@@ -178,7 +179,10 @@ class Runner(CaseReader):
         try:
             self.block(part.parts())
         finally:
-            self.scopes.pop()
+            self.closes(self.scopes.pop())
+
+    def closes(self, scope: Mapping[str, Value]) -> None:
+        """A block ends, and with it what it declares."""
 
     def _run_expression_statement(self, part: Part) -> None:
         for inner in part.parts():
@@ -261,6 +265,7 @@ class Runner(CaseReader):
             if left.how != "break":
                 raise
         finally:
+            self.closes(self.scopes[depth])
             del self.scopes[depth:]
 
     def _role(self, part: Part | None) -> bool | None:
@@ -274,7 +279,7 @@ class Runner(CaseReader):
         inner = next(iter(part.parts()), None)
         value = self.tracked(inner) if inner else None
         if inner is not None and value is not None:
-            held = self.copied(value, "a result", inner)
+            held = self.copied(value, RESULT, inner)
             value = held if held is not value else self.plain(value, inner)
         raise _Left("return", value)
 
@@ -294,7 +299,7 @@ class Runner(CaseReader):
                     self.tracked(initial)
             self._loop(part, part.field("condition"), part.field("body"), part.field("update"))
         finally:
-            self.scopes.pop()
+            self.closes(self.scopes.pop())
 
     def _run_while_statement(self, part: Part) -> None:
         self._loop(part, part.field("condition"), part.field("body"), None)
@@ -389,6 +394,7 @@ class Runner(CaseReader):
                     return left.value if same and said != "pointer" else unknown(f"`{name}` is of another type")
                 return self.converted_to(left.value, type_, said)
         finally:
+            self.closes(self.scopes[1])
             self.scopes, self.exposed, self.unseen, self.guards = outer, exposed, hidden, guards
             self.stack -= 1
         return unknown(f"`{name}` returns nothing")

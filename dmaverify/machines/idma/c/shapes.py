@@ -138,7 +138,7 @@ class ShapeReader(Evaluator):
         shape = self.declared_shape(type_part, declarator)[1]
         step = step or (size_of(shape.element, self.word) if isinstance(shape, ArrayType) else 0)
         why = f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS"
-        of = f"{STATIC}{part.raw.start}" if "static" in said or len(self.scopes) == 1 else f"{self.steps}"
+        of = f"{STATIC}{part.raw.start}" if {"static", "extern"} & said or len(self.scopes) == 1 else f"{self.steps}"
         self.scopes[-1][name] = unknown(why, CType(self.word, pointer=True, step=step), f"&{name} {of}")
         self.arrays[name] = f"the {whole:,} bytes of " if whole else ""
         why = "" if whole else f"how long `{name}` is, is not known"

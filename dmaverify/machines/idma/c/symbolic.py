@@ -217,6 +217,7 @@ class ArgumentSearch:
         for number, (told, setup) in enumerate(zip(image.told, setups, strict=True)):
             stays = (*beside[number].facts, *reached.facts(number, lambda symbol: number_of(trace, symbol)))
             self._keeps_rules(trace, told, setup, [*image.facts, *stays])
+        reached.are_there(trace, arguments.gone, arguments.kept)
         reached.lie_apart(image, setups)
         for_every_round(trace, arguments.loops)
         return SymbolicRun("proved", arguments.values, trace.region(), len(image.told), looped=len(arguments.loops))
