@@ -11,13 +11,15 @@ from lab.draws import counted
 
 from dmaverify.errors import Source, Span
 from dmaverify.language.affine import Cond, Lin, World, both, compare
-from dmaverify.program.instructions import Branch, Event, KernelLoop, Signal, Use
+from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, Fence, KernelLoop, Place, Signal, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.peeled import MOST_PEELED, peeled
 from dmaverify.prove.flow.pipe_fixpoint import proved_at_once
+from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.flow.remainders import by_remainders
+from dmaverify.values import replace
 
 HERE = Span(Source("k", ""), 0, 0)
 
@@ -188,6 +190,44 @@ def test_a_loop_that_has_no_iteration_ends_in_a_known_turn_where_its_length_is_n
     body = [Signal("wait", "A", "B", turns[0], HERE), Signal("set", "A", "B", turns[1], HERE)]
     events = (sign(Lin(0)), loop("c", n - 2, *body), Signal("wait", "A", "B", turns[2], HERE))
     assert (proved_at_once(events, Asker(world, 100_000), (), ()) is not None) is proved
+
+
+@pytest.mark.parametrize("least", [0, 1])
+def test_a_loop_whose_length_may_be_negative_has_no_iteration_there(least: int) -> None:
+    """The rows of two pipes meet where n is 0 alone, and the loop between them, of n - 1 iterations, has none."""
+    world = World()
+    n = world.free("n", least, 3)
+
+    def used(number: int, pipe: str, kind: str, at: Lin) -> Use:
+        place = Place("ub", "", at)
+        return Use(number, pipe, (CopyTouch(kind, place, Lin(0), Lin(32), ()),), replace(HERE, start=number), "a use")
+
+    judge = PipeJudge(Asker(world, 100_000), ("V",), ())
+    judge.judge((used(1, "B", "data", n * 32), loop("c", n - 1, Fence("A", HERE)), used(2, "V", "read", Lin(0))))
+    assert (judge.status["core/hazard-raw"] == "refuted") is (least == 0)
+
+
+@pytest.mark.parametrize(("written", "status"), [(0, "unknown"), (-1, "refuted")])
+def test_what_one_iteration_alone_reads_is_not_found_in_what_all_would(written: int, status: str) -> None:
+    """Of n rows the last but one is read; n - 1 are written, or one too few, in halves that no rule joins."""
+    world = World()
+    n, c, d = world.free("n", 2, 20), world.free("c", 0, None), world.free("d", 0, None)
+
+    def copied(number: int, row: Lin, size: int, *, writes: bool) -> Copy:
+        ub, gm, length = Place("ub", "", row * 32), Place("gm", "g", Lin(0)), Lin(size)
+        touches = (
+            CopyTouch("data" if writes else "read", ub, Lin(0), length, ()),
+            CopyTouch("read" if writes else "data", gm, Lin(0), length, ()),
+        )
+        sides = (gm, ub) if writes else (ub, gm)
+        return Copy(number, "copy", "A", *sides, length, (), None, {}, {}, replace(HERE, start=number), touches=touches)
+
+    halves = copied(1, c * 2, 32, writes=True), copied(2, c * 2 + 1, 32, writes=True)
+    writing = loop("c", n - 1 + written, *halves)
+    reading = loop("d", n, branch(compare("eq", d + 2 - n), [copied(3, d * 2, 64, writes=False)]))
+    judge = DefiniteJudge(Asker(world, 100_000), "ub", 2048)
+    judge.judge((writing, reading))
+    assert judge.status == status
 
 
 def test_lengths_that_memory_gives_are_no_cases() -> None:

@@ -208,6 +208,36 @@ def test_that_a_run_passes_a_value_that_is_not_followed_is_a_condition(lines: st
     assert judged(f"if b {{ {ALL} }} else {{ {lines} }}", NUMBERS) == "unknown"
 
 
+UNFOLLOWED = {  # calls that stop for some of the numbers that they are given, and what lets them come back
+    "n.ilog(m)": "n > 0 && m > 1", "n.clamp(m, 3)": "m <= 3", "n.wrapping_rem_euclid(m)": "m > 0",
+    "n.overflowing_div(m)": "m > 0", "[1, 2, 3].rchunks(n)": "n > 0", "[1, 2, 3].iter().nth(n).unwrap()": "n < 3",
+    "usize::div_ceil(7, n)": "n > 0", "(0..n).last().unwrap()": "n > 0", "(n > 2).then_some(1).unwrap()": "n > 2",
+    "foreign(n)": "n > 0", "foreign!(n)": "n > 0", "g(n)": "n > 0", "(h.g)(n)": "n > 0", "n.own()": "n > 0",
+}  # fmt: skip
+OWN = "struct H { g: fn(usize) -> usize }\ntrait Own { fn own(self) -> usize; }\nimpl Own for usize { fn own(self) -> usize { 7 / self } }\n"
+GIVEN = "n: usize, m: usize, g: fn(usize) -> usize, h: H"
+
+
+@pytest.mark.parametrize(("call", "back"), UNFOLLOWED.items())
+def test_a_call_that_is_not_followed_may_stop_for_any_number_that_a_run_is_given(call: str, back: str) -> None:
+    assert judged(f"let k = {call}; if {back} {{ {ALL} }}", GIVEN, OWN) == "unknown"
+    assert judged(f"let k = {call}; {ALL}", GIVEN, OWN) == "proved"
+    assert judged(f"if {back} {{ {ALL} }} let k = {call};", GIVEN, OWN) == "unknown"
+
+
+@pytest.mark.parametrize("call", [
+    "n.min(m)", "n.wrapping_sub(m)", "n.count_ones()", "n.checked_ilog(m)", "(0..n).sum::<usize>()", "(0..n).last()", "Some(n)", "foreign(3)", "7 / (n % 4 + 1)",
+])  # fmt: skip
+def test_a_call_that_comes_back_whatever_it_is_given_stops_no_run(call: str) -> None:
+    assert judged(f"let k = {call}; if n > 0 {{ {ALL} }}", GIVEN, OWN) == "refuted"
+
+
+def test_what_a_call_gave_is_asked_for_where_it_is_unwrapped() -> None:
+    given = "let q = (0..n).last();"
+    assert judged(f"{given} let k = q.unwrap(); if n > 0 {{ {ALL} }}", GIVEN, OWN) == "unknown"
+    assert judged(f"{given} if n > 0 {{ {ALL} }}", GIVEN, OWN) == "refuted"
+
+
 def test_a_value_that_is_not_followed_is_bounded_by_what_is_made_of_it() -> None:
     for lines in (
         "let k = t[foreign(n) % 4];",

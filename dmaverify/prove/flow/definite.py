@@ -230,7 +230,7 @@ class DefiniteJudge(ReadBytes):
         after, again = paths, paths
         for _ in range(MOST_ROUNDS):
             begun = [path.copy() for path in again]
-            after = self._renewed(loop, self._run(loop.body, again, here))
+            after = self._renewed(loop, self._each_its_own(loop, self._run(loop.body, again, here)))
             again = self._left(begun, after)
             if not again:
                 break
@@ -244,6 +244,12 @@ class DefiniteJudge(ReadBytes):
                 for start, end in self._rows(row) or ():
                     put_state(path.bytes_, start, end, WRITTEN)
         return self._ended([*ends, *after], trip)
+
+    def _each_its_own(self, loop: KernelLoop, paths: list[Path]) -> list[Path]:
+        """Ways that an iteration takes by its counter, as one: it stands for all, and each of them takes its own."""
+        facts = {id(fact): fact for path in paths for fact in path.facts}.values()
+        told = any(loop.counter in self._roots_of(f) or self.world.changes(f, (loop.counter,)) for f in facts)
+        return self._joined(paths) if told and len(paths) > 1 else paths
 
     def _left(self, begun: list[Path], after: list[Path]) -> list[Path]:
         """How later iterations begin where earlier ones lose something that was written; none where they do not."""

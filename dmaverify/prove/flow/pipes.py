@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dmaverify.language.affine import Cond, Lin, both, compare
+from dmaverify.language.affine import TRUE, Cond, Lin, both, compare
 from dmaverify.program.instructions import OTHER_CORE, Branch, Copy, Event, KernelLoop, Signal, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.lifted import flattened, near, rows_apart
@@ -193,7 +193,7 @@ class PipeJudge(PipeSteps):
             here = Lin(step)
             ending = compare("le", trip - here)
             if ending.known is not False:
-                begun = compare("le", here - trip)
+                begun = compare("le", here - trip) if step else TRUE  # a trip below 0 is no iteration either
                 facts = (*state.facts, *([ending] if ending.known is None and not self.blunt else []))
                 told = begun.known is None and not self.blunt and self._stays(begun, at)
                 facts = (*facts, *([begun] if told else []))

@@ -84,10 +84,12 @@ class ReadBytes(WrittenBytes):
         if touch.open:
             return self._open_read(touch, event, path)
         self.reads += 1
+        moves = {root for term in terms_of(plain[0]) for root in self.world.roots(term)} & dict(plain[1]).keys()
+        every = all(moves.isdisjoint(self.world.roots(fact)) for fact in (*path.facts, *event.when))
         rows = self._rows(touch)
         if rows is None:
             held = self._ends_before(touch, path, (*path.facts, *event.when)) or self._held(touch, plain, event, path)
-            return held or self._tried(touch, event, path)
+            return held or self._tried(touch, event, path, every=every)
         for start, end in rows:
             if path.bytes_.count(WRITTEN, start, end) == max(0, end - start):
                 continue
@@ -95,10 +97,10 @@ class ReadBytes(WrittenBytes):
                 return True
             part = path.bytes_[start:end]
             surely = [part.find(state) for state in (NEVER, TAIL) if state in part]
-            if surely and not path.rows:
+            if surely and every and not path.rows:
                 self._found(event, start + min(surely), part[min(surely)], part.count(NEVER) + part.count(TAIL))
                 return False
-            return self._tried(touch, event, path)
+            return self._tried(touch, event, path, every=every)
         return True
 
     def _ends_before(self, touch: CopyTouch, path: Path, when: Sequence[Cond]) -> bool:
@@ -153,8 +155,10 @@ class ReadBytes(WrittenBytes):
         told = ", ".join(f"`// dmaverify: assume {name} in 1..64`" for name in sorted(free)[:3] if name[:1] == "%")
         return f"it depends on numbers of which nobody states the range: {told}" if told else ""
 
-    def _tried(self, touch: CopyTouch, event: Copy | Use, path: Path) -> bool:
-        """A read that no rule settles, for all values of symbols that have few; else it is not judged."""
+    def _tried(self, touch: CopyTouch, event: Copy | Use, path: Path, *, every: bool) -> bool:
+        """A read that no rule settles, for all values of symbols that have few; else it is not judged. Where not
+        `every` iteration of the loops that move it reads, nothing is found in what all of them would.
+        """
         rows = [row for row in path.rows if self._reach(row, touch)]
         terms = [term for t in (touch, *rows) for term in terms_of(t)]
         values = self._values(
@@ -185,7 +189,7 @@ class ReadBytes(WrittenBytes):
                 if possible == "proved":
                     break
                 surely = [at for at in range(start, end) if memory[at] in (NEVER, TAIL)]
-                if surely and possible == "refuted":
+                if surely and every and possible == "refuted":
                     self._found(event, base + surely[0], memory[surely[0]], len(surely))
                     return False
                 sure = False

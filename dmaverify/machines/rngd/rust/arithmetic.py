@@ -31,6 +31,9 @@ from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Numbers,
     Opaque,
+    Pipeline,
+    Record,
+    RustTensor,
     Sequence,
     Tuple,
     Unknown,
@@ -48,6 +51,7 @@ _TABLES = {"array_expression", "reference_expression", "tuple_expression", "stru
 _LEAVES = "may leave"
 _STEPS = {"step_by", "chunks", "chunks_exact", "windows"}
 _AT = {*_STEPS, "get", "first", "last"}
+_NAMES_CALLED = {"identifier", "scoped_identifier", "generic_function", "field_expression"}
 _BY_TEXT = re.compile(r"(?<!\.)\b(?:min|max)$|\bsize_of\b|\.checked_\w+\(.*\.unwrap$", re.DOTALL)
 
 
@@ -131,10 +135,12 @@ class RustArithmetic(Doubts):
             way = self.outside(code, node, one, INTEGERS[kind], {one.id: value}, frame)
             if way is not None:
                 return self.nothing_where(super()._call_expression(code, node, frame, expected), way)
+        by_name = function is None or function.type in _NAMES_CALLED
         while function is not None and function.type == "parenthesized_expression" and len(named(function)) == 1:
             function = named(function)[0]
         if function is None or function.type != "closure_expression" or given is None:
-            return super()._call_expression(code, node, frame, expected)
+            made = super()._call_expression(code, node, frame, expected)
+            return made if by_name else self.comes_back(code, node, "", made, frame)
         arguments, open_ = self.listed_here(code, given, frame)
         if open_ is not None:
             return super()._call_expression(code, node, frame, expected)
@@ -169,6 +175,10 @@ class RustArithmetic(Doubts):
             if found is not None:
                 return found
         result = super()._other(code, node, name, receiver, generics, arguments, frame, expected)
+        asked = DOUBTED.match(name) is not None or (isinstance(receiver, Sequence) and name in _STEPS)
+        own = isinstance(receiver, Record) and self._find_method(receiver, name) is not None
+        if not (asked or own or isinstance(receiver, (Pipeline, RustTensor))):
+            result = self.comes_back(code, node, name, result, frame)
         return self.nothing_where(result, nothing) if nothing is not None else result
 
     # ------------------------------------------------------------ lists and constants

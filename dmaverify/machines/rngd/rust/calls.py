@@ -119,7 +119,7 @@ class Calls(Assignments):
         before, self.let = self.let, self.let if name in TRANSFERS else ""
         receiver = self.value(code, target, frame, expected if name in _SAME or name in _WHOLE else None)
         self.let = before
-        receiver = self.something(receiver, "program") if name in ("unwrap", "expect") else receiver
+        receiver = self.unwrapped(receiver) if name in ("unwrap", "expect") else receiver
         if name in TRANSFERS:
             given = self.types.arguments(code, generics, frame)
             return self.transfer_call(code, node, name_node, receiver, given, arguments, frame, expected)

@@ -2,19 +2,23 @@
 
 Knows: stops of every build and of those that check, `None` and `Err` by the ways on which a value is one of them.
 Does not know: which text stops (the readers of expressions, macros and loops say so), what ways decide.
-Law: nothing behind a stop runs on its way. What may be nothing and is not followed leaves on a way that nobody knows.
+Law: nothing behind a stop runs on its way. What may be nothing and is not followed leaves on a way that nobody knows,
+and so may a call that is not followed, by the numbers of a run that it is given.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.code import is_given
-from dmaverify.machines.rngd.rust.impls import in_prelude
+from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.impls import in_prelude, methods_named
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.sites import Sites
-from dmaverify.machines.rngd.rust.values import Opaque, Value
+from dmaverify.machines.rngd.rust.values import Numbers, Opaque, Value, parts_in
 from dmaverify.program.ways import OnWay, WayChoice
 from dmaverify.values import replace
 
@@ -39,6 +43,18 @@ ENDS = {
     ("intrinsics", "abort"), ("hint", "unreachable_unchecked"),
 }  # fmt: skip
 """Functions of the standard library that nothing comes back from."""
+_COMES_BACK = re.compile(
+    r"[A-Z]\w*|(?:checked|is|as|to|leading|trailing|count|unwrap_or|try|from|map|filter|skip|take|for|sort|flat)_\w+"
+    r"|(?:wrapping|saturating|overflowing)_(?:add|sub|mul|neg|shl|shr|pow|abs)|and_then|next_power_of_two"
+    r"|min|max|abs|abs_diff|unsigned_abs|signum|pow|midpoint|cmp|partial_cmp|eq|ne|lt|le|gt|ge|not"
+    r"|then|then_some|clone|cloned|copied|into|from|default|borrow|len|iter|iter_mut|into_iter|contains|get|get_mut"
+    r"|first|last|next|nth|rev|skip|take|map|filter|fold|each|enumerate|zip|chain|sum|product|count|any|all|find"
+    r"|position|collect|inspect|peekable|by_ref|unwrap_or|ok|err|ok_or|or|and|xor|push|push_back|extend|new"
+    r"|with_capacity|set|get_or_insert|swap_bytes|reverse_bits|size_of|drop|replace|unwrap|expect"
+)
+"""Functions and methods of the standard library that give something whatever they are given, in builds that check no
+numbers; of `unwrap` that is asked where it stands.
+"""
 
 
 class Endings(Sites):
@@ -54,6 +70,40 @@ class Endings(Sites):
         result = item.node.child_by_field_name("return_type")
         if result is not None and result.type == "never_type":
             self.stop()
+
+    def hangs(self, code: Code, node: Node, frame: Frame) -> bool:
+        """Whether an expression names a number that a run is given, or what holds one."""
+        names = {code.text(one) for one in walk(node) if one.type in ("identifier", "self")}
+        return any(self._given(frame.locals[name]) for name in names & frame.locals.keys())
+
+    def _given(self, value: Value) -> bool:
+        told = id(value) in self.scalars or id(value) in self.meant
+        open_ = isinstance(value, Numbers) and value.single is None and not value.reached
+        return told or open_ or any(map(self._given, parts_in(value)))
+
+    def comes_back(self, code: Code, node: Node, name: str, value: Value, frame: Frame) -> Value:
+        """What a call gives that is not followed: numbers that it is given may decide whether it gives something, or
+        comes back. That it does for some is taken for granted.
+        """
+        if not self.hangs(code, node, frame):
+            return value
+        if _COMES_BACK.fullmatch(name) is None or methods_named(frame.scope, name):
+            self._perhaps_ends()
+        if id(value) in self.scalars or id(value) in self.meant:
+            return value
+        made = replace(value)
+        self.unfollowed_calls[id(made)] = made
+        return made
+
+    def _perhaps_ends(self) -> None:
+        with self.walk.chosen(self.walk.unsaid()):
+            self.walk.leave("call")  # it has no scope of its own, and is no stop that is known
+
+    def unwrapped(self, value: Value) -> Value:
+        """What `unwrap` and `expect` ask of that it is something."""
+        if id(value) in self.unfollowed_calls and id(value) not in self.absent:
+            self._perhaps_ends()
+        return self.something(value, "program")
 
     def nothing_at_all(self, what: str) -> Opaque:
         """`None` or an error as a value, wherever it goes from here."""

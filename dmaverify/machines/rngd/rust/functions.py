@@ -118,7 +118,8 @@ class Functions(Endings):
             self.stop()
         if path is None and name == "Err":
             return self.literally_nothing(node, name, frame.scope)
-        return self.expected(expected, sources_of(value).union(*map(sources_of, values)), here=here)
+        made = self.expected(expected, sources_of(value).union(*map(sources_of, values)), here=here)
+        return self.comes_back(code, node, name, made, frame)
 
     def handed(self, code: Code, arguments: list[Node], frame: Frame, values: list[Value] | None = None) -> list[Value]:
         """What goes to code that is not followed, read before or not: it may write whatever it gets, but for `&x`."""

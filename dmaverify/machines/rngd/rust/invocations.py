@@ -60,6 +60,7 @@ class Invocations(Expressions):
         text = code.text(body)[1:-1]
         if rules is not None or called not in (*KNOWN_MACROS, "i"):
             self._not_expanded(text if rules is None else None, frame)
+            self.comes_back(code, body, f"{called}!", Opaque(""), frame)
         if called == "vec":
             again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){[", "];}")
             made_list = next((one for one in walk(tree) if one.type == "array_expression"), None)

@@ -122,7 +122,7 @@ class Conditions(AskedTerms):
             if child(node, "mutable_specifier") is not None:
                 return self.anew(value)
             node = named(node)[-1]
-        if id(value) in self.closures or id(value) in self.counters or id(value) in self.absent:
+        if any(id(value) in one for one in (self.closures, self.counters, self.absent, self.unfollowed_calls)):
             return value
         if node.type == "tuple_expression" and isinstance(value, Tuple) and len(named(node)) == len(value.parts):
             pairs = zip(named(node), value.parts, strict=True)
