@@ -350,7 +350,9 @@ def test_what_was_decided_of_a_value_holds_for_its_own_round_alone(written: str,
 
 
 def branches(many: int, last: str) -> str:
-    """A row that is loaded where `%b` is 0 and stored where `last` says; conditions in between load another one."""
+    """A row that is loaded where `%b` is 0 and stored where `last` says; conditions in between load another one, which
+    begins in it.
+    """
     row = f"nburst(%one, %size, %size) : {GM}, {UB}, i64, i64, i64, i64, i64"
     load = f"pto.mte_gm_ub %in, %y, %z, %size {row}"
     decided = "".join(
@@ -366,12 +368,14 @@ def branches(many: int, last: str) -> str:
   %one = arith.constant 1 : i64
   %size = arith.constant 256 : i64
   %x = pto.castptr %z : i64 -> {UB}
-  %y = pto.castptr %size : i64 -> {UB}
+  %near = arith.constant 64 : i64
+  %y = pto.castptr %near : i64 -> {UB}
   %loaded = arith.cmpi eq, %b, %z : i64
   %other = arith.cmpi ne, %b, %z : i64
   scf.if %loaded {{
     pto.mte_gm_ub %in, %x, %z, %size {row}
   }}
+  pto.barrier #pto.pipe<PIPE_ALL>
 {decided}  scf.if {last} {{
     pto.mte_ub_gm %x, %out, %size nburst(%one, %size, %size) : {COPY}
   }}
