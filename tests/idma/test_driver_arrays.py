@@ -144,28 +144,52 @@ def test_an_array_is_apart_from_no_pointer_of_a_caller(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "place", "begins"),
+    ("arguments", "place", "begins", "within"),
     [
-        ("struct s *p", "p->buf", 4),
-        ("struct s *p", "&p->buf[8]", 12),
-        ("struct s *p", "&p->n", 0),
-        ("struct s *p", "p->m[1]", 84),
-        ("struct s *p", "&p->m[1][2]", 88),
-        ("struct s *p", "p[2].buf", 268),
-        ("struct s *p", "&(*p).m", 68),
-        ("uint8_t p[4][16]", "p[2]", 32),
-        ("struct s *p", "(p + 1)->buf", 136),
+        ("struct s *p", "p->buf", 4, "the 64 bytes of `p->buf`"),
+        ("struct s *p", "&p->buf[8]", 12, "the 64 bytes of `p->buf`"),
+        ("struct s *p", "&p->n", 0, "the 4 bytes of `p->n`"),
+        ("struct s *p", "p->m[1]", 84, "the 64 bytes of `p->m`"),
+        ("struct s *p", "&p->m[1][2]", 88, "the 64 bytes of `p->m`"),
+        ("struct s *p", "p[2].buf", 268, "the 64 bytes of `p[2].buf`"),
+        ("struct s *p", "&(*p).m", 68, "the 64 bytes of `(*p).m`"),
+        ("uint8_t p[4][16]", "p[2]", 32, "the 16 bytes of `p[2]`"),
+        ("struct s *p", "(p + 1)->buf", 136, "the 64 bytes of `(p + 1)->buf`"),
     ],
 )
 def test_what_is_named_through_a_pointer_lies_so_far_behind_it(
-    tmp_path: Path, arguments: str, place: str, begins: int
+    tmp_path: Path, arguments: str, place: str, begins: int, within: str
 ) -> None:
-    """UNKNOWN, "`p->buf` is read from memory", before: the place of an array is computed, not read."""
+    """UNKNOWN, "`p->buf` is read from memory", before: the place of an array is computed, not read. Whether a launch
+    stays there is not asked of what a caller holds, and so a condition.
+    """
     head = "struct s { uint32_t n; uint8_t buf[64]; uint16_t m[4][8]; };\n"
     body = f"{START}((void *)0x80000000, {place}, 4); snrt_dma_wait_all();"
     found = verdict(tmp_path, f"{head}void f({arguments}) {{ {body} }}", "__SIZEOF_POINTER__=4")
     assert found.status is Status.PROVED
     assert any(f"p <= 2^31 - {begins + 4};" in one for one in found.conditions)
+    assert [one for one in found.conditions if "leaves" in one] == [f"no launch leaves {within}"]
+
+
+@pytest.mark.parametrize(
+    ("place", "within"),
+    [
+        ("s.a", ["no launch leaves the 64 bytes of `s.a`"]),
+        ("&s.a[8]", ["no launch leaves the 64 bytes of `s.a`"]),
+        ("s.r[1]", ["no launch leaves the 64 bytes of `s.r`"]),
+        ("&s.n", ["no launch leaves the 4 bytes of `s.n`"]),
+        ("&s", []),
+        ("t[1]", []),
+    ],
+)
+def test_of_a_structure_that_a_launch_stays_in_its_member_is_a_condition(
+    tmp_path: Path, place: str, within: list[str]
+) -> None:
+    """That it stays in the structure is asked."""
+    local = "struct { uint8_t a[64], r[4][16]; uint32_t n; } s; uint8_t t[4][64];"
+    found = verdict(tmp_path, f"void f(void) {{ {local} {START}((void *)0x1000, {place}, 4); snrt_dma_wait_all(); }}")
+    assert found.status is Status.PROVED
+    assert [one for one in found.conditions if "leaves" in one] == within
 
 
 def test_a_number_behind_a_pointer_is_read_and_no_address(tmp_path: Path) -> None:

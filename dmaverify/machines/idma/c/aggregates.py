@@ -84,17 +84,23 @@ def offset_of(shape: Shape, path: Path, word: int) -> int | None:
 
 def _before(shape: Shape, name: str, wide: int) -> int | None:
     """Where a member of a structure begins."""
-    end = 0
-    for own, one in shape.members if isinstance(shape, StructType) and shape.laid else ():
-        size, align = _layout(one, wide)
-        align = 1 if isinstance(shape, StructType) and shape.packed else align
-        if not size:
-            return None
-        end = -(-end // align) * align
-        if own == name:
-            return end
-        end += size
+    for own, _, at, size, _ in _members(shape, wide):
+        if not size or own == name:
+            return at if size else None
     return None
+
+
+def _members(shape: Shape, wide: int) -> Iterator[tuple[str, Shape, int, int, int]]:
+    """The members of a structure: name, type, where each begins, its size and alignment; where a size is not known it
+    is 0, and where those behind it begin is not known, either.
+    """
+    end = 0
+    for name, one in shape.members if isinstance(shape, StructType) and shape.laid else ():
+        size, align = _layout(one, wide)
+        align = 1 if isinstance(shape, StructType) and shape.packed else max(align, 1)
+        end = -(-end // align) * align
+        yield name, one, end, size, align
+        end += size
 
 
 def spots_of(shape: Shape, word: int) -> list[tuple[int, int, Path, CType]]:
@@ -111,15 +117,7 @@ def _spots(shape: Shape, wide: int, at: int = 0, path: Path = ()) -> list[tuple[
     if isinstance(shape, ArrayType):
         step = _layout(shape.element, wide)[0]
         return [x for n in range(shape.count) for x in _spots(shape.element, wide, at + n * step, (*path, n))]
-    out: list[tuple[int, int, Path, CType]] = []
-    end = 0
-    for name, one in shape.members if isinstance(shape, StructType) else ():
-        size, align = _layout(one, wide)
-        align = 1 if isinstance(shape, StructType) and shape.packed else align
-        end = -(-end // align) * align
-        out += _spots(one, wide, at + end, (*path, name))
-        end += size
-    return out
+    return [x for name, one, own, *_ in _members(shape, wide) for x in _spots(one, wide, at + own, (*path, name))]
 
 
 def _layout(shape: Shape, wide: int) -> tuple[int, int]:
@@ -133,12 +131,10 @@ def _layout(shape: Shape, wide: int) -> tuple[int, int]:
     if isinstance(shape, UnreadType) or not shape.laid:
         return 0, 0
     end, most = 0, 1
-    for _, one in shape.members:
-        size, align = _layout(one, wide)
+    for _, _, at, size, align in _members(shape, wide):
         if not size:
             return 0, 0
-        align = 1 if shape.packed else align
-        end, most = -(-end // align) * align + size, max(most, align)
+        end, most = at + size, max(most, align)
     return -(-end // most) * most, most
 
 
@@ -276,6 +272,20 @@ def place_in(place: ObjectPlace, word: int) -> int | None:
         size = size_of(shape, word)
         at = at + number * size if at is not None and size else None
     return at
+
+
+def member_around(place: ObjectPlace) -> tuple[str, Shape]:
+    """The array, or the member, of an object in which a part lies, and its name; rows of an array are in the array."""
+    path, name = place.far[0] if place.far is not None else place.path or (), place.whole.name
+    shape: Shape = place.whole.shape
+    held: tuple[str, Shape] | None = None
+    for step in path:
+        if isinstance(shape, ArrayType):
+            held, shape = held or (name, shape), shape.element
+        else:
+            held, shape = None, _member(shape, str(step))
+        name += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return held or (name, shape)
 
 
 @dataclass(frozen=True, slots=True)

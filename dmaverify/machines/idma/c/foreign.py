@@ -22,6 +22,7 @@ from dmaverify.machines.idma.c.aggregates import (
     Shape,
     StructType,
     WholeObject,
+    member_around,
     offset_of,
     place_in,
     size_of,
@@ -175,8 +176,27 @@ class ForeignReader(Launcher):
     def _decayed(self, part: Part, found: Value) -> Value:
         """An array that is named through a pointer is a pointer to its first element."""
         place = self._place_of(part) if found.number is None and type(found) is Value else None
-        array = place is not None and isinstance(place[1], ArrayType)
-        return self._pointing(place[0], place[1].element) if array else found  # type: ignore[index, union-attr]
+        if place is None or not isinstance(place[1], ArrayType):
+            return found
+        self._given_out(part, place[1])
+        return self._pointing(place[0], place[1].element)
+
+    def _given_out(self, part: Part, shape: Shape) -> None:
+        """What has its address taken is left by no launch: of an element, its array; how long what lies there is, the
+        caller knows.
+        """
+        inner = self.operand(part.field("argument")) if part.type == "subscript_expression" else None
+        above = self._place_of(inner)
+        if inner is not None and above is not None and isinstance(above[1], ArrayType):
+            self._given_out(inner, above[1])
+            return
+        if self.lays_out:
+            self._leaves_nothing(
+                size_of(shape, self.word) if inner is None or isinstance(shape, ArrayType) else 0, f"{part}"
+            )
+
+    def _leaves_nothing(self, long: int, name: str) -> None:
+        self.conditions[f"no launch leaves {f'the {long:,} bytes of ' if long else 'what holds '}`{name}`"] = None
 
     def _subscript_expression(self, part: Part) -> Value:
         return self._decayed(part, super()._subscript_expression(part))
@@ -245,7 +265,11 @@ class ForeignReader(Launcher):
             return found
         each = self.since is not None and whole.born > self.since
         name = whole.name if isinstance(whole.shape, ArrayType) else f"&{whole.name}"
-        base = self._begin_of(name, found.type, _address_of(whole), size_of(whole.shape, self.word), each=each)
+        long = size_of(whole.shape, self.word)
+        member, shape = member_around(place)
+        if (own := size_of(shape, self.word)) != long:  # that no launch leaves the structure is asked
+            self._leaves_nothing(own, member)
+        base = self._begin_of(name, found.type, _address_of(whole), long, each=each)
         return replace(base, number=None if base.number is None else base.number + at)
 
     def _pointer_expression(self, part: Part) -> Value:
@@ -255,6 +279,8 @@ class ForeignReader(Launcher):
         if not str(part).startswith("&"):
             return self._decayed(part, found)
         if found.number is None and type(found) is Value and (place := self._place_of(of)) is not None:
+            if of is not None:
+                self._given_out(of, place[1])
             return self._pointing(*place)
         if found.number is not None or type(found) is not Value or not named or of is None or not self._reads():
             return found
