@@ -143,53 +143,90 @@ def test_an_array_is_apart_from_no_pointer_of_a_caller(tmp_path: Path) -> None:
     assert any("a >= x + 256" in one and "x >= a + 256" in one for one in found.conditions)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "place", "begins", "within"),
-    [
-        ("struct s *p", "p->buf", 4, "the 64 bytes of `p->buf`"),
-        ("struct s *p", "&p->buf[8]", 12, "the 64 bytes of `p->buf`"),
-        ("struct s *p", "&p->n", 0, "the 4 bytes of `p->n`"),
-        ("struct s *p", "p->m[1]", 84, "the 64 bytes of `p->m`"),
-        ("struct s *p", "&p->m[1][2]", 88, "the 64 bytes of `p->m`"),
-        ("struct s *p", "p[2].buf", 268, "the 64 bytes of `p[2].buf`"),
-        ("struct s *p", "&(*p).m", 68, "the 64 bytes of `(*p).m`"),
-        ("uint8_t p[4][16]", "p[2]", 32, "the 16 bytes of `p[2]`"),
-        ("struct s *p", "(p + 1)->buf", 136, "the 64 bytes of `(p + 1)->buf`"),
-    ],
-)
-def test_what_is_named_through_a_pointer_lies_so_far_behind_it(
-    tmp_path: Path, arguments: str, place: str, begins: int, within: str
-) -> None:
-    """UNKNOWN, "`p->buf` is read from memory", before: the place of an array is computed, not read. Whether a launch
-    stays there is not asked of what a caller holds, and so a condition.
-    """
-    head = "struct s { uint32_t n; uint8_t buf[64]; uint16_t m[4][8]; };\n"
-    body = f"{START}((void *)0x80000000, {place}, 4); snrt_dma_wait_all();"
-    found = verdict(tmp_path, f"{head}void f({arguments}) {{ {body} }}", "__SIZEOF_POINTER__=4")
-    assert found.status is Status.PROVED
-    assert any(f"p <= 2^31 - {begins + 4};" in one for one in found.conditions)
-    assert [one for one in found.conditions if "leaves" in one] == [f"no launch leaves {within}"]
+HELD = "struct s { uint32_t n; uint8_t buf[64]; uint16_t m[4][8]; };\n"
+
+
+def leaves(found: Verdict) -> list[str]:
+    return [one for one in found.conditions if "leaves" in one]
 
 
 @pytest.mark.parametrize(
-    ("place", "within"),
+    ("arguments", "place", "begins", "long"),
     [
-        ("s.a", ["no launch leaves the 64 bytes of `s.a`"]),
-        ("&s.a[8]", ["no launch leaves the 64 bytes of `s.a`"]),
-        ("s.r[1]", ["no launch leaves the 64 bytes of `s.r`"]),
-        ("&s.n", ["no launch leaves the 4 bytes of `s.n`"]),
-        ("&s", []),
-        ("t[1]", []),
+        ("struct s *p", "p->buf", 4, 64),
+        ("struct s *p", "&p->buf[8]", 12, 56),
+        ("struct s *p", "p->m[1]", 84, 48),
+        ("struct s *p", "&p->m[1][2]", 88, 44),
+        ("struct s *p", "p[2].buf", 268, 64),
+        ("struct s *p", "&(*p).m", 68, 64),
+        ("uint8_t p[4][16]", "p[2]", 32, 16),
+        ("struct s *p", "(p + 1)->buf", 136, 64),
     ],
 )
-def test_of_a_structure_that_a_launch_stays_in_its_member_is_a_condition(
-    tmp_path: Path, place: str, within: list[str]
+def test_a_launch_stays_in_the_array_that_is_named_through_a_pointer(
+    tmp_path: Path, arguments: str, place: str, begins: int, long: int
 ) -> None:
-    """That it stays in the structure is asked."""
+    """`PROVED if no launch leaves the 64 bytes of p->buf`, whatever its length was, before."""
+    body = f"{START}((void *)0x80000000, {place}, @); snrt_dma_wait_all();"
+    text = f"{HELD}void f({arguments}) {{ {body} }}"
+    found = verdict(tmp_path, text.replace("@", str(long)), "__SIZEOF_POINTER__=4")
+    assert (found.status, leaves(found)) == (Status.PROVED, [])
+    assert any(f"p <= 2^31 - {begins + long};" in one for one in found.conditions)
+    found = verdict(tmp_path, text.replace("@", str(long + 1)), "__SIZEOF_POINTER__=4")
+    assert (found.status, rules(found)) == (Status.REFUTED, {"idma/leaves-array"})
+
+
+@pytest.mark.parametrize(
+    ("place", "long"), [("s.a", 64), ("&s.a[8]", 56), ("s.r[1]", 48), ("&s", 132), ("t[1]", 192), ("(void *)&s.a", 64)]
+)
+def test_a_launch_stays_in_the_member_of_a_structure_of_the_driver(tmp_path: Path, place: str, long: int) -> None:
     local = "struct { uint8_t a[64], r[4][16]; uint32_t n; } s; uint8_t t[4][64];"
-    found = verdict(tmp_path, f"void f(void) {{ {local} {START}((void *)0x1000, {place}, 4); snrt_dma_wait_all(); }}")
-    assert found.status is Status.PROVED
-    assert [one for one in found.conditions if "leaves" in one] == within
+    text = f"void f(void) {{ {local} {START}((void *)0x1000, {place}, @); snrt_dma_wait_all(); }}"
+    found = verdict(tmp_path, text.replace("@", str(long)))
+    assert (found.status, leaves(found)) == (Status.PROVED, [])
+    found = verdict(tmp_path, text.replace("@", str(long + 1)))
+    assert (found.status, rules(found)) == (Status.REFUTED, {"idma/leaves-array"})
+
+
+@pytest.mark.parametrize(
+    ("place", "long", "within"),
+    [
+        ("&p->n", 4, []),
+        ("&p->n", 5, ["no launch leaves what holds `p->n`"]),  # a caller may mean what lies behind it
+        ("&p->buf[n]", 1, []),
+    ],
+)
+def test_what_lies_around_a_number_that_is_named_through_a_pointer_the_caller_knows(
+    tmp_path: Path, place: str, long: int, within: list[str]
+) -> None:
+    text = f"{HELD}void f(struct s *p, uint32_t n) {{ {START}((void *)0x80000000, {place}, {long}); }}"
+    found = verdict(tmp_path, text, "__SIZEOF_POINTER__=4")
+    assert (found.status, leaves(found)) == (Status.PROVED, within)
+    assert any("n <= 63" in one for one in found.conditions) == ("[n]" in place)
+
+
+@pytest.mark.parametrize(
+    ("head", "argument", "leaving"),
+    [
+        ("", "p", []),
+        ("", "(uint64_t)p", []),
+        ("void *q = p;", "q", ["no launch leaves the 64 bytes of `p->buf`"]),
+        ("uint8_t *q = (uint8_t *)p;", "q", None),
+        ("uint8_t *q = p->buf;", "q", None),
+        ("*a = p->buf; uint8_t *q = *a;", "q", ["no launch leaves the 64 bytes of `p->buf`"]),
+    ],
+)
+def test_a_launch_that_begins_where_a_structure_does_may_mean_the_structure(
+    tmp_path: Path, head: str, argument: str, leaving: list[str] | None
+) -> None:
+    """Its type says what a pointer means, or nothing does, and that it is no array that is left is a condition."""
+    first = "struct s { uint8_t buf[64]; uint32_t n; };\n"
+    begin = f"{START}((void *)0x90000000, p->buf, 64); snrt_dma_wait_all(); {head}"
+    body = f"{begin} {START}((void *)0x80000000, {argument}, 68); snrt_dma_wait_all();"
+    text = f"{first}void f(struct s *p, uint8_t **a) {{ {body} }}"
+    found = verdict(tmp_path, text, "__SIZEOF_POINTER__=4")
+    assert found.status is (Status.REFUTED if leaving is None else Status.PROVED)
+    assert leaves(found) == (leaving or [])
 
 
 def test_a_number_behind_a_pointer_is_read_and_no_address(tmp_path: Path) -> None:

@@ -27,11 +27,11 @@ from dmaverify.machines.idma.c.aggregates import (
     place_in,
     size_of,
 )
-from dmaverify.machines.idma.c.arguments import GoneArray, KnownArray, polynomial
+from dmaverify.machines.idma.c.arguments import GivenMember, GoneArray, KnownArray, polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, bare, jumps, root_of, target_of
 from dmaverify.machines.idma.c.launches import Launcher
-from dmaverify.machines.idma.c.names import CLUSTER, NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE
+from dmaverify.machines.idma.c.names import CLUSTER, NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE, RuntimeCall
 from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, is_real, literal, unknown
 from dmaverify.machines.idma.c.run import RESULT
 from dmaverify.machines.idma.c.shapes import STATIC
@@ -78,6 +78,16 @@ class ForeignReader(Launcher):
         given = self.given(call, f"{name}()", type_, found.why)
         symbols.places |= names_in(given.number) if name in PLACES else set()
         return given
+
+    def _launched(self, call: Part, kind: RuntimeCall, values: list[Value]) -> Value:
+        number, given = len(self.told), call.field("arguments")
+        shapes = [_target(value.type) for value in values]
+        found = super()._launched(call, kind, values)
+        if len(self.told) > number and self._reads() and given is not None:
+            for side, shape, part in zip(("dst", "src"), shapes, given.parts(), strict=False):
+                if (shape := shape or self._pointee(part)) is not None:
+                    self.pointees[number, side] = shape
+        return found
 
     def _is_foreign(self, name: str) -> bool:
         known = name in self.file.functions or name in self.file.macros or any(name in scope for scope in self.scopes)
@@ -178,25 +188,35 @@ class ForeignReader(Launcher):
         place = self._place_of(part) if found.number is None and type(found) is Value else None
         if place is None or not isinstance(place[1], ArrayType):
             return found
-        self._given_out(part, place[1])
+        self._given_out(part, *place)
         return self._pointing(place[0], place[1].element)
 
-    def _given_out(self, part: Part, shape: Shape) -> None:
+    def _pointee(self, part: Part) -> Shape | None:
+        """What an expression points at, by its type; None where the text leaves that open."""
+        inner = self.operand(part)
+        while inner is not None and inner.type == "cast_expression":
+            inner = self.operand(inner.field("value"))
+        shape = self.static_shape(inner)
+        return shape.element if isinstance(shape, ArrayType) else _target(shape)
+
+    def _given_out(self, part: Part, at: int, shape: Shape) -> None:
         """What has its address taken is left by no launch: of an element, its array; how long what lies there is, the
         caller knows.
         """
         inner = self.operand(part.field("argument")) if part.type == "subscript_expression" else None
         above = self._place_of(inner)
         if inner is not None and above is not None and isinstance(above[1], ArrayType):
-            self._given_out(inner, above[1])
+            self._given_out(inner, *above)
             return
         if self.lays_out:
-            self._leaves_nothing(
-                size_of(shape, self.word) if inner is None or isinstance(shape, ArrayType) else 0, f"{part}"
-            )
+            known = inner is None or isinstance(shape, ArrayType)
+            self._member_at(at, size_of(shape, self.word) if known else 0, f"{part}", shape)
 
-    def _leaves_nothing(self, long: int, name: str) -> None:
-        self.conditions[f"no launch leaves {f'the {long:,} bytes of ' if long else 'what holds '}`{name}`"] = None
+    def _member_at(self, begin: int, long: int, name: str, shape: Shape) -> None:
+        if long:
+            self.members[f"{name} at {begin}"] = GivenMember(begin, long, name, isinstance(shape, ArrayType))
+        else:
+            self.conditions[f"no launch leaves what holds `{name}`"] = None
 
     def _subscript_expression(self, part: Part) -> Value:
         return self._decayed(part, super()._subscript_expression(part))
@@ -266,11 +286,14 @@ class ForeignReader(Launcher):
         each = self.since is not None and whole.born > self.since
         name = whole.name if isinstance(whole.shape, ArrayType) else f"&{whole.name}"
         long = size_of(whole.shape, self.word)
-        member, shape = member_around(place)
-        if (own := size_of(shape, self.word)) != long:  # that no launch leaves the structure is asked
-            self._leaves_nothing(own, member)
         base = self._begin_of(name, found.type, _address_of(whole), long, each=each)
-        return replace(base, number=None if base.number is None else base.number + at)
+        if base.number is None:
+            return base
+        member, shape, path = member_around(place)
+        if (own := size_of(shape, self.word)) != long:  # that no launch leaves the whole is asked of every launch
+            begin = offset_of(whole.shape, path, self.word)
+            self._member_at(base.number + (begin or 0), own if begin is not None else 0, member, shape)
+        return replace(base, number=base.number + at)
 
     def _pointer_expression(self, part: Part) -> Value:
         """`&name` of what lies outside of functions, and is not followed: where it lies, the linker says."""
@@ -280,7 +303,7 @@ class ForeignReader(Launcher):
             return self._decayed(part, found)
         if found.number is None and type(found) is Value and (place := self._place_of(of)) is not None:
             if of is not None:
-                self._given_out(of, place[1])
+                self._given_out(of, *place)
             return self._pointing(*place)
         if found.number is not None or type(found) is not Value or not named or of is None or not self._reads():
             return found
@@ -348,6 +371,12 @@ class ForeignReader(Launcher):
 
     def _matters(self, branches: list[Part]) -> bool:
         return any(self.launches(one) or jumps(self.file, one) for one in branches)
+
+
+def _target(shape: Shape | None) -> Shape | None:
+    """What a pointer points at, where its type says so."""
+    target = shape.target if isinstance(shape, CType) and shape.pointer else None
+    return target if isinstance(target, (CType, ArrayType, StructType)) else None
 
 
 def _address_of(whole: MemoryObject) -> str:
