@@ -130,6 +130,16 @@ def test_arrays_that_do_not_end_with_their_block_may_be_in_flight_behind_it(tmp_
     assert verdict(tmp_path, text.replace(f"{kind} ", "")).status is Status.UNKNOWN
 
 
+@pytest.mark.parametrize("file", ["", "extern uint8_t t[];\n", "static uint8_t t[64];\n"])
+def test_an_extern_array_is_the_same_in_every_block(tmp_path: Path, file: str) -> None:
+    """Two arrays, which lie apart (PROVED if `t' >= t + 64`), before."""
+    first, second = (f"{{ extern uint8_t t[64]; {START}({one}, 64); }}" for one in ("t, a", "b, t"))
+    text = f"{FILE}{file}void f(void) {{ {first} @ {second} snrt_dma_wait_all(); }}"
+    found = verdict(tmp_path, text.replace("@", ""))
+    assert (found.status, rules(found)) == (Status.REFUTED, {"idma/wait"})
+    assert verdict(tmp_path, text.replace("@", "snrt_dma_wait_all();")).status is Status.PROVED
+
+
 def test_a_static_array_is_the_same_in_every_call(tmp_path: Path) -> None:
     body = f"static uint8_t u[64]; if (out) {START}(x, u, 64); else {START}(u, x, 64);"
     text = f"{FILE}static void s(uint8_t *x, int out) {{ {body} }}\n"
