@@ -138,8 +138,12 @@ class DefiniteJudge(ReadBytes):
         period = period_of(self.world, loop, [*terms, *limits_in(loop.body)], at)
         events, left = len(list(every(loop.body))), self.most_events - self._events
         if one_by_one(trip, period, events, at, spread=self._spread, left=left):
+            same = period == 1 and steady(self.world, loop.body, loop.counter, 1, at)
             for step in range(max(0, trip.const)):
+                before = [path.copy() for path in paths] if same else None
                 paths = self._once(loop, paths, at, Lin(step))
+                if before == paths:
+                    break  # later iterations find what this one found
             return paths
         self._suppose(trip, paths)
         most = self.world.interval(trip)[1]
