@@ -169,7 +169,6 @@ def leaves(found: Verdict) -> list[str]:
         ("struct s *p", "&p->m[1][2]", 88, 44),
         ("struct s *p", "p[2].buf", 268, 64),
         ("struct s *p", "&(*p).m", 68, 64),
-        ("uint8_t p[4][16]", "p[2]", 32, 16),
         ("struct s *p", "(p + 1)->buf", 136, 64),
     ],
 )
@@ -204,12 +203,16 @@ def test_a_launch_stays_in_the_member_of_a_structure_of_the_driver(tmp_path: Pat
         ("&p->n", 4, []),
         ("&p->n", 5, ["no launch leaves what holds `p->n`"]),  # a caller may mean what lies behind it
         ("&p->buf[n]", 1, []),
+        ("r[2]", 16, []),
+        ("r[2]", 32, ["no launch leaves what holds `r[2]`"]),  # nobody says how many rows there are
     ],
 )
-def test_what_lies_around_a_number_that_is_named_through_a_pointer_the_caller_knows(
+def test_what_lies_around_a_number_or_a_row_behind_a_pointer_the_caller_knows(
     tmp_path: Path, place: str, long: int, within: list[str]
 ) -> None:
-    text = f"{HELD}void f(struct s *p, uint32_t n) {{ {START}((void *)0x80000000, {place}, {long}); }}"
+    text = (
+        f"{HELD}void f(struct s *p, uint8_t r[4][16], uint32_t n) {{ {START}((void *)0x80000000, {place}, {long}); }}"
+    )
     found = verdict(tmp_path, text, "__SIZEOF_POINTER__=4")
     assert (found.status, leaves(found)) == (Status.PROVED, within)
     assert any("n <= 63" in one for one in found.conditions) == ("[n]" in place)
@@ -221,8 +224,13 @@ def test_what_lies_around_a_number_that_is_named_through_a_pointer_the_caller_kn
         ("", "p", []),
         ("", "(uint64_t)p", []),
         ("void *q = p;", "q", ["no launch leaves the 64 bytes of `p->buf`"]),
-        ("uint8_t *q = (uint8_t *)p;", "q", None),
-        ("uint8_t *q = p->buf;", "q", None),
+        ("", "(uint8_t *)p", []),
+        ("", "p->buf", None),
+        ("", "(void *)&p->buf[0]", None),
+        ("", "(uint8_t *)(p->buf + 0)", None),
+        ("uint8_t *q = (uint8_t *)p;", "q", ["no launch leaves the 64 bytes of `p->buf`"]),
+        ("uint8_t *q = p->buf;", "q", ["no launch leaves the 64 bytes of `p->buf`"]),
+        ("uint8_t *q = p->buf + 1;", "q", None),
         ("*a = p->buf; uint8_t *q = *a;", "q", ["no launch leaves the 64 bytes of `p->buf`"]),
     ],
 )

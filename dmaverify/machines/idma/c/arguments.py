@@ -48,12 +48,15 @@ class KnownArray:
 
 @dataclass(frozen=True, slots=True)
 class GivenMember:
-    """A part of a structure, or of rows, whose address the driver takes: where it begins, how long it is."""
+    """A part of a structure, or of rows, whose address the driver takes: where it begins, how long it is; whether it is
+    an array of a structure, and the first of its members.
+    """
 
     begin: int
     bytes: int
     name: str
     array: bool = True
+    first: bool = False
 
     @property
     def condition(self) -> str:

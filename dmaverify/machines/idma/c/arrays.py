@@ -95,6 +95,13 @@ def _bases(member: GivenMember) -> set[str]:
     return {one for one in begin.symbols if begin.terms.get((one,)) == 1}
 
 
+def _whole(poly: Poly, floors: Mapping[str, FloorQuotient]) -> Poly:
+    """A distance of addresses without how often integers begin again at 0."""
+    wraps = {name: by for name, floor in floors.items() if (by := floor.bottom.constant or 0) >= WRAPS}
+    over = [(name,) for name, by in wraps.items() if poly.terms.get((name,), 1) % by == 0]
+    return Poly({mono: times for mono, times in poly.terms.items() if mono not in over})
+
+
 def _depends(name: str, symbol: str, floors: Mapping[str, FloorQuotient]) -> bool:
     floor = floors.get(name)
     inner = floor.top.symbols | floor.bottom.symbols if floor is not None else frozenset[str]()
@@ -110,7 +117,7 @@ class ReachedArrays:
     based: Mapping[Base, str] = field(default_factory=dict)
     around: dict[Base, tuple[GivenMember, bool]] = field(default_factory=dict)
     """Members that sides begin in, and whether a rule says that these stay there: of arrays, but where nothing says
-    what a side points at that begins where an array does, and may mean the structure that this is in.
+    what a side points at that begins where an array and the structure do that this is in.
     """
     structures: set[Base] = field(default_factory=set)
 
@@ -144,25 +151,26 @@ class ReachedArrays:
                 around += [one] if with_it and 0 <= ahead.terms.get((), 0) < one.bytes else []
             if around:
                 one = max(around, key=lambda one: one.bytes)
-                self.around[side] = one, one.array and (of is not None or low != poly_of(one.begin))
+                self.around[side] = one, one.array and (of is not None or not one.first or low != poly_of(one.begin))
 
     def unasked(self, trace: Trace, members: Sequence[GivenMember], loaded: AbstractSet[str]) -> list[GivenMember]:
         """Members that a launch may leave without a word: one goes with the address of the member, or with what is
         `loaded` from memory, and is not seen to begin in a member and to stay there.
         """
-        outside = [poly_of(reached.low) for side, reached in self.sides.items() if not self._stays(side)]
+        outside = [poly_of(reached.low) for side, reached in self.sides.items() if not self._stays(trace, side)]
         return [
             one for one in members
             if any(low.symbols & loaded or not (_bases(one) or low.symbols)
                    or any(_rate(low, base, trace.floors) != 0 for base in _bases(one)) for low in outside)
         ]  # fmt: skip
 
-    def _stays(self, side: Base) -> bool:
+    def _stays(self, trace: Trace, side: Base) -> bool:
         """Whether a side begins in a member and stays there, of an array by a rule; or is given as a structure."""
         reached, (one, asked) = self.sides[side], self.around.get(side, (None, False))
         if one is None or asked:
             return asked or side in self.structures
-        first, past = ((poly_of(at) - poly_of(one.begin)).constant for at in (reached.low, reached.end))
+        ends = (_whole(poly_of(at) - poly_of(one.begin), trace.floors) for at in (reached.low, reached.end))
+        first, past = (poly.constant for poly in ends)
         return first is not None and past is not None and first >= 0 and past <= one.bytes
 
     def are_there(self, trace: Trace, gone: Sequence[GoneArray], kept: Mapping[str, str]) -> None:

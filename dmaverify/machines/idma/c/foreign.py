@@ -19,8 +19,6 @@ from dmaverify.machines.idma.c.aggregates import (
     KnownPointer,
     MemoryObject,
     ObjectPlace,
-    Shape,
-    StructType,
     WholeObject,
     member_around,
     offset_of,
@@ -29,9 +27,9 @@ from dmaverify.machines.idma.c.aggregates import (
 )
 from dmaverify.machines.idma.c.arguments import GivenMember, GoneArray, KnownArray, polynomial
 from dmaverify.machines.idma.c.code import Part
-from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, bare, jumps, root_of, target_of
-from dmaverify.machines.idma.c.launches import Launcher
-from dmaverify.machines.idma.c.names import CLUSTER, NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE, RuntimeCall
+from dmaverify.machines.idma.c.effects import DOES, bare, jumps, root_of, target_of
+from dmaverify.machines.idma.c.members import MemberReader
+from dmaverify.machines.idma.c.names import CLUSTER, NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE
 from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, is_real, literal, unknown
 from dmaverify.machines.idma.c.run import RESULT
 from dmaverify.machines.idma.c.shapes import STATIC
@@ -40,13 +38,11 @@ from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.values import replace
 
 
-class ForeignReader(Launcher):
+class ForeignReader(MemberReader):
     """A launcher to which what it does not read is given as symbols, in runs with arguments."""
 
     epoch = 0
     """How often the file itself has written memory that is not followed."""
-    lays_out = True
-    """Whether addresses of objects of a function have a meaning beside others."""
     lent_out = False
     """Whether a function of another file ran, which may write what a caller gave."""
 
@@ -78,16 +74,6 @@ class ForeignReader(Launcher):
         given = self.given(call, f"{name}()", type_, found.why)
         symbols.places |= names_in(given.number) if name in PLACES else set()
         return given
-
-    def _launched(self, call: Part, kind: RuntimeCall, values: list[Value]) -> Value:
-        number, given = len(self.told), call.field("arguments")
-        shapes = [_target(value.type) for value in values]
-        found = super()._launched(call, kind, values)
-        if len(self.told) > number and self._reads() and given is not None:
-            for side, shape, part in zip(("dst", "src"), shapes, given.parts(), strict=False):
-                if (shape := shape or self._pointee(part)) is not None:
-                    self.pointees[number, side] = shape
-        return found
 
     def _is_foreign(self, name: str) -> bool:
         known = name in self.file.functions or name in self.file.macros or any(name in scope for scope in self.scopes)
@@ -153,76 +139,8 @@ class ForeignReader(Launcher):
 
     # ------------------------------------------------------------ memory
 
-    def _place_of(self, part: Part | None) -> tuple[int, Shape] | None:
-        """Where what is named through a pointer lies, `p->rows[i]`, and its type; None where that is not known."""
-        part = self.operand(part)
-        if part is None or part.type not in ELEMENTS or str(part).startswith("&") or not self._reads():
-            return None
-        if self.designates(part) or any(one.type in DOES for one in part.every()):
-            return None
-        op, argument = part.node.child_by_field_name("operator"), part.field("argument")
-        found = self._place_of(argument)
-        if op is None or op.type != ".":
-            if found is None or not isinstance(found[1], ArrayType):
-                pointer = self.value(argument)
-                shape = pointer.type.target if pointer.type.pointer else None
-                known = isinstance(shape, (CType, ArrayType, StructType)) and pointer.number is not None
-                found = (pointer.number, shape) if known else None  # type: ignore[assignment]
-            else:
-                found = found[0], found[1].element
-        if found is None or part.type == "pointer_expression":
-            return found
-        at, shape = found
-        if part.type == "subscript_expression":
-            index, size = self.value(part.field("index")).number, size_of(shape, self.word)
-            return (at + index * size, shape) if index is not None and size else None
-        name = str(part.field("field"))
-        inner = offset_of(shape, (name,), self.word)
-        return (at + inner, shape.member(name)) if inner is not None and isinstance(shape, StructType) else None
-
-    def _pointing(self, at: int, shape: Shape) -> Value:
-        return Value(at, CType(self.word, pointer=True, step=size_of(shape, self.word), target=shape))
-
-    def _decayed(self, part: Part, found: Value) -> Value:
-        """An array that is named through a pointer is a pointer to its first element."""
-        place = self._place_of(part) if found.number is None and type(found) is Value else None
-        if place is None or not isinstance(place[1], ArrayType):
-            return found
-        self._given_out(part, *place)
-        return self._pointing(place[0], place[1].element)
-
-    def _pointee(self, part: Part) -> Shape | None:
-        """What an expression points at, by its type; None where the text leaves that open."""
-        inner = self.operand(part)
-        while inner is not None and inner.type == "cast_expression":
-            inner = self.operand(inner.field("value"))
-        shape = self.static_shape(inner)
-        return shape.element if isinstance(shape, ArrayType) else _target(shape)
-
-    def _given_out(self, part: Part, at: int, shape: Shape) -> None:
-        """What has its address taken is left by no launch: of an element, its array; how long what lies there is, the
-        caller knows.
-        """
-        inner = self.operand(part.field("argument")) if part.type == "subscript_expression" else None
-        above = self._place_of(inner)
-        if inner is not None and above is not None and isinstance(above[1], ArrayType):
-            self._given_out(inner, *above)
-            return
-        if self.lays_out:
-            known = inner is None or isinstance(shape, ArrayType)
-            self._member_at(at, size_of(shape, self.word) if known else 0, f"{part}", shape)
-
-    def _member_at(self, begin: int, long: int, name: str, shape: Shape) -> None:
-        if long:
-            self.members[f"{name} at {begin}"] = GivenMember(begin, long, name, isinstance(shape, ArrayType))
-        else:
-            self.conditions[f"no launch leaves what holds `{name}`"] = None
-
-    def _subscript_expression(self, part: Part) -> Value:
-        return self._decayed(part, super()._subscript_expression(part))
-
     def _field_expression(self, part: Part) -> Value:
-        return self._decayed(part, self._member(part, super()._field_expression(part)))
+        return self._member(part, super()._field_expression(part))
 
     def _member(self, part: Part, found: Value) -> Value:
         """A member of what a pointer points at that somebody else gives: what memory holds there."""
@@ -259,10 +177,6 @@ class ForeignReader(Launcher):
             found += apart is not None and -long < apart < (size or 1 << 64)
         return found
 
-    def _reads(self) -> bool:
-        """Whether reads of memory are reads of memory: of no register, and of no descriptor."""
-        return self.arguments is not None and self.stack > 0 and self.map is None and not self.chained
-
     def name(self, part: Part) -> Value:
         found = super().name(part)
         if found.number is None and found.origin.startswith("&") and self._reads() and self.arguments is not None:
@@ -291,8 +205,10 @@ class ForeignReader(Launcher):
             return base
         member, shape, path = member_around(place)
         if (own := size_of(shape, self.word)) != long:  # that no launch leaves the whole is asked of every launch
-            begin = offset_of(whole.shape, path, self.word)
-            self._member_at(base.number + (begin or 0), own if begin is not None else 0, member, shape)
+            begin, first = offset_of(whole.shape, path, self.word), bool(path) and isinstance(path[-1], str)
+            first = first and offset_of(whole.shape, path[:-1], self.word) == begin
+            long = own if begin is not None else 0
+            self._member_at(GivenMember(base.number + (begin or 0), long, member, isinstance(shape, ArrayType), first))
         return replace(base, number=base.number + at)
 
     def _pointer_expression(self, part: Part) -> Value:
@@ -371,12 +287,6 @@ class ForeignReader(Launcher):
 
     def _matters(self, branches: list[Part]) -> bool:
         return any(self.launches(one) or jumps(self.file, one) for one in branches)
-
-
-def _target(shape: Shape | None) -> Shape | None:
-    """What a pointer points at, where its type says so."""
-    target = shape.target if isinstance(shape, CType) and shape.pointer else None
-    return target if isinstance(target, (CType, ArrayType, StructType)) else None
 
 
 def _address_of(whole: MemoryObject) -> str:
