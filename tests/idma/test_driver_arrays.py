@@ -328,3 +328,54 @@ def test_an_address_that_goes_with_that_of_an_array_in_another_way_is_open(tmp_p
     ):
         text = f"{FILE}void f(void) {{ {START}(b, (void *)({address}), 64); snrt_dma_wait_all(); }}"
         assert verdict(tmp_path, text, "__SIZEOF_POINTER__=8").status is status
+
+
+STRUCTURES = "struct s { uint32_t n; uint8_t buf[64]; };\nstruct s g; static struct s h[4]; extern struct s e;\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "long"),
+    [("g.buf", 64), ("&g", 68), ("&g.buf[8]", 56), ("h[1].buf", 64), ("&h[1]", 204), ("h[3].buf", 64), ("e.buf", 64)],
+)
+def test_structures_of_the_file_have_addresses(tmp_path: Path, place: str, long: int) -> None:
+    """UNKNOWN, "`g` has no initializer here", before."""
+    text = f"{STRUCTURES}void f(void) {{ {START}((void *)0x80000000, {place}, @); snrt_dma_wait_all(); }}"
+    found = verdict(tmp_path, text.replace("@", str(long)), "__SIZEOF_POINTER__=4")
+    assert (found.status, leaves(found)) == (Status.PROVED, [])
+    found = verdict(tmp_path, text.replace("@", str(long + 1)), "__SIZEOF_POINTER__=4")
+    assert (found.status, rules(found)) == (Status.REFUTED, {"idma/leaves-array"})
+
+
+@pytest.mark.parametrize(
+    ("body", "held"),
+    [
+        (f"{START}(x, y, g.n);", "g.n"),
+        (f"{START}(x, y, h[2].n);", "h[2].n"),
+        (f"{START}(x, y, p->s.n);", "p->s.n"),
+        (f"g.n = 4; {START}(x, y, g.n);", "g.n'"),  # the file writes memory that is not followed
+        (f"{START}(&g, y, 68); snrt_dma_wait_all(); {START}(x, y, g.n);", "g.n'"),
+        (f"struct s g = {{8}}; {START}(x, y, g.n);", ""),
+    ],
+)
+def test_what_structures_of_the_file_hold_is_a_number_that_nobody_knows(tmp_path: Path, body: str, held: str) -> None:
+    head = f"{STRUCTURES}struct t {{ uint32_t k; struct s s; }};\n"
+    text = f"{head}void f(uint8_t *x, uint8_t *y, struct t *p) {{ {body} snrt_dma_wait_all(); }}"
+    found = verdict(tmp_path, text, "__SIZEOF_POINTER__=4")
+    assert found.status is Status.PROVED
+    assert any(f"{held} >= 1" in one for one in found.conditions) or not held
+    assert any("does not change while f() runs" in one for one in found.conditions) == bool(held)
+
+
+def test_a_structure_of_a_function_that_others_may_change_is_not_that_of_the_file(tmp_path: Path) -> None:
+    text = f"{STRUCTURES}void f(uint8_t *x) {{ static struct s g; {START}(x, g.buf, 64); snrt_dma_wait_all(); }}"
+    assert verdict(tmp_path, text, "__SIZEOF_POINTER__=4").status is Status.UNKNOWN
+    text = text.replace("static struct s g; ", "")
+    assert verdict(tmp_path, text, "__SIZEOF_POINTER__=4").status is Status.PROVED
+
+
+def test_two_names_of_one_structure_of_the_file_are_one_place(tmp_path: Path) -> None:
+    text = f"{STRUCTURES}void f(void) {{ {START}(g.buf, &h[0], 64); @ {START}(&e, (uint8_t *)&g + 4, 64); # }}"
+    found = verdict(tmp_path, text.replace("@", "").replace("#", "snrt_dma_wait_all();"), "__SIZEOF_POINTER__=4")
+    assert (found.status, rules(found)) == (Status.REFUTED, {"idma/wait"})
+    found = verdict(tmp_path, text.replace("@", "snrt_dma_wait_all();").replace("#", ""), "__SIZEOF_POINTER__=4")
+    assert found.status is Status.PROVED

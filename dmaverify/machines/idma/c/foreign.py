@@ -25,7 +25,7 @@ from dmaverify.machines.idma.c.aggregates import (
     place_in,
     size_of,
 )
-from dmaverify.machines.idma.c.arguments import GivenMember, GoneArray, KnownArray, polynomial
+from dmaverify.machines.idma.c.arguments import GivenMember, GoneArray, polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.effects import DOES, bare, jumps, root_of, target_of
 from dmaverify.machines.idma.c.members import MemberReader
@@ -145,16 +145,22 @@ class ForeignReader(MemberReader):
     def _member(self, part: Part, found: Value) -> Value:
         """A member of what a pointer points at that somebody else gives: what memory holds there."""
         op = part.node.child_by_field_name("operator")
-        if found.number is not None or type(found) is not Value or op is None or op.type != "->" or not self._reads():
+        if found.number is not None or type(found) is not Value or op is None or not self._reads():
             return found
         type_, at = self.static_type(part), part.field("argument")
         real = type_ is not None and is_real(type_)
-        base = unknown("it does more") if at is None or any(p.type in DOES for p in at.every()) else self.value(at)
+        base = (
+            unknown("it does more")
+            if at is None or any(p.type in DOES for p in at.every())
+            else self._around(at, in_it=op.type == ".")
+        )
         if type_ is None or real or base.number is None or self.arguments is None:
             return found
         loads = self._loads(base.number, base.type.step)
         key = f"{base.number} {self.epoch} {loads} {part.field('field')} {base.type.target}"
-        self.conditions[f"what `{root_of(part)}` points at does not change while {self.entry}() runs"] = None
+        root = root_of(part)
+        where = "holds" if self.laid_at(root) is not None else "points at"
+        self.conditions[f"what `{root}` {where} does not change while {self.entry}() runs"] = None
         name = f"{part}'" if self.epoch or loads else f"{part}"  # what is stated is stated of what the caller gives
         of, symbols = names_in(base.number), self.arguments.symbols
         moves = bool(self.epoch or loads or of & symbols.each or of - symbols.known.keys())  # `of` a round, the last
@@ -166,6 +172,13 @@ class ForeignReader(MemberReader):
         if of <= symbols.chosen | (symbols.parameters or frozenset()):
             symbols.chosen |= names_in(value.number)
         return value
+
+    def _around(self, at: Part, *, in_it: bool) -> Value:
+        """A pointer to the structure of which a member is named: what points at it, or itself."""
+        if not in_it:
+            return self.value(at)
+        place = self._place_of(at)
+        return unknown(f"where `{at}` lies is not known") if place is None else self._pointing(*place)
 
     def _loads(self, at: int, size: int) -> int:
         """How many launches so far surely write to the `size` bytes at an address."""
@@ -184,7 +197,7 @@ class ForeignReader(MemberReader):
             scope = next((one for one in reversed(self.scopes) if name in one), {})
             size = scope.get(f"sizeof {name}") if name not in self.elsewhere else None
             long = size.number if size is not None else None
-            return self._begin_of(name, found.type, found.origin, long or 0)
+            return self.begin_of(name, found.type, found.origin, long or 0)
         return found
 
     def plain(self, value: Value, part: Part) -> Value:
@@ -200,7 +213,7 @@ class ForeignReader(MemberReader):
         each = self.since is not None and whole.born > self.since
         name = whole.name if isinstance(whole.shape, ArrayType) else f"&{whole.name}"
         long = size_of(whole.shape, self.word)
-        base = self._begin_of(name, found.type, _address_of(whole), long, each=each)
+        base = self.begin_of(name, found.type, _address_of(whole), long, each=each)
         if base.number is None:
             return base
         member, shape, path = member_around(place)
@@ -218,7 +231,7 @@ class ForeignReader(MemberReader):
         if not str(part).startswith("&"):
             return self._decayed(part, found)
         if found.number is None and type(found) is Value and (place := self._place_of(of)) is not None:
-            if of is not None:
+            if of is not None and not named:
                 self._given_out(of, *place)
             return self._pointing(*place)
         if found.number is not None or type(found) is not Value or not named or of is None or not self._reads():
@@ -227,7 +240,7 @@ class ForeignReader(MemberReader):
             return found
         if not self.file.declares(str(of)):
             self.foreign_name(of)
-        return self._begin_of(f"&{of}", found.type, f"&{of}", 0)
+        return self.begin_of(f"&{of}", found.type, f"&{of}", 0)
 
     def _object(self, part: Part, declarator: Part, name: str, initial: Part | None) -> bool:
         made, held = super()._object(part, declarator, name, initial), self.scopes[-1].get(name)
@@ -258,19 +271,6 @@ class ForeignReader(MemberReader):
         if self.arguments is not None:
             self.arguments.gone.append(GoneArray(whole.name, _address_of(whole), 0))
         return whole
-
-    def _begin_of(self, name: str, type_: CType, key: str, long: int, *, each: bool = False) -> Value:
-        """The address of an object of the file: the same symbol for as long as the object is there."""
-        assert self.arguments is not None
-        found = self.arguments.same(name, type_, key, each=each and self.arguments.rounds > 0)
-        symbol, symbols = self.arguments.kept[key], self.arguments.symbols
-        symbols.each |= {symbol} if each and self.arguments.rounds > 0 else set()
-        symbols.places.add(symbol)
-        if long:
-            symbols.arrays[symbol] = KnownArray(name, long)
-        else:
-            self.conditions[f"no launch leaves {self.arrays.get(name, '')}{name}"] = None
-        return found
 
     # ------------------------------------------------------------ conditions
 

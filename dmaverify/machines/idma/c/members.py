@@ -8,8 +8,10 @@ What a pointer means, the member or the structure that begins there, is said whe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dmaverify.machines.idma.c.aggregates import ArrayType, Shape, StructType, offset_of, size_of
-from dmaverify.machines.idma.c.arguments import GivenMember
+from dmaverify.machines.idma.c.arguments import GivenMember, KnownArray
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.effects import DOES, ELEMENTS
 from dmaverify.machines.idma.c.launches import Launcher
@@ -22,6 +24,40 @@ class MemberReader(Launcher):
 
     lays_out = True
     """Whether addresses of objects of a function have a meaning beside others."""
+    laid: Mapping[str, StructType] = {}
+    """Structures of the file that are not followed, since others may change them: where they lie is one symbol each."""
+
+    def _object(self, part: Part, declarator: Part, name: str, initial: Part | None) -> bool:
+        made = super()._object(part, declarator, name, initial)
+        odd = any(one.type == "attribute_specifier" for one in part.parts())
+        shape = None if made or odd or len(self.scopes) > 1 else self.declared_shape(part.field("type"), declarator)[1]
+        if isinstance(shape, StructType) and size_of(shape, self.word):
+            self.laid = {**self.laid, name: shape}
+        return made
+
+    def static_shape(self, part: Part | None) -> Shape | None:
+        found = super().static_shape(part)
+        return found if found is not None else self.laid_at(self.operand(part))
+
+    def laid_at(self, part: Part | None) -> StructType | None:
+        """The type of a structure of the file that is named here."""
+        name = f"{part}"
+        plain = part is not None and part.type == "identifier" and self._reads()
+        hidden = f"&{name}" in self.defines or any(name in scope for scope in self.scopes[1:])
+        return self.laid.get(name) if plain and not hidden else None
+
+    def begin_of(self, name: str, type_: CType, key: str, long: int, *, each: bool = False) -> Value:
+        """The address of an object of the file: the same symbol for as long as the object is there."""
+        assert self.arguments is not None
+        found = self.arguments.same(name, type_, key, each=each and self.arguments.rounds > 0)
+        symbol, symbols = self.arguments.kept[key], self.arguments.symbols
+        symbols.each |= {symbol} if each and self.arguments.rounds > 0 else set()
+        symbols.places.add(symbol)
+        if long:
+            symbols.arrays[symbol] = KnownArray(name, long)
+        else:
+            self.conditions[f"no launch leaves {self.arrays.get(name, '')}{name}"] = None
+        return found
 
     def _launched(self, call: Part, kind: RuntimeCall, values: list[Value]) -> Value:
         number, given = len(self.told), call.field("arguments")
@@ -36,6 +72,9 @@ class MemberReader(Launcher):
     def _place_of(self, part: Part | None) -> tuple[int, Shape] | None:
         """Where what is named through a pointer lies, `p->rows[i]`, and its type; None where that is not known."""
         part = self.operand(part)
+        if (own := self.laid_at(part)) is not None:
+            address = self.begin_of(f"&{part}", CType(self.word, pointer=True), f"&{part}", size_of(own, self.word))
+            return None if address.number is None else (address.number, own)
         if part is None or part.type not in ELEMENTS or str(part).startswith("&") or not self._reads():
             return None
         if self.designates(part) or any(one.type in DOES for one in part.every()):
@@ -91,6 +130,9 @@ class MemberReader(Launcher):
         above = self._place_of(inner)
         if inner is not None and above is not None and isinstance(above[1], ArrayType):
             self._given_out(inner, *above)
+            return
+        held = self.lookup(inner) if inner is not None and inner.type == "identifier" else None
+        if held is not None and held.origin.startswith("&"):  # that no launch leaves an array of the file is asked
             return
         if self.lays_out:
             known, member = inner is None or isinstance(shape, ArrayType), part.type == "field_expression"

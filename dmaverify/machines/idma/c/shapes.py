@@ -139,11 +139,13 @@ class ShapeReader(Evaluator):
             one = declarator.field("declarator")
             step = type_.size if one is not None and one.type == "identifier" else 0
         shape = self.declared_shape(type_part, declarator)[1]
-        step = step or (size_of(shape.element, self.word) if isinstance(shape, ArrayType) else 0)
+        element = shape.element if isinstance(shape, ArrayType) else None
+        step, whole = step or (size_of(element, self.word) if element else 0), whole or size_of(shape, self.word)
         why = f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS"
         linked = "extern" in said or len(self.scopes) == 1  # one in all the file
         of = f"{STATIC}{'' if linked else part.raw.start}" if linked or "static" in said else f"{self.steps}"
-        self.scopes[-1][name] = unknown(why, CType(self.word, pointer=True, step=step), f"&{name} {of}")
+        target = element if isinstance(element, StructType) else None
+        self.scopes[-1][name] = unknown(why, CType(self.word, pointer=True, step=step, target=target), f"&{name} {of}")
         self.arrays[name] = f"the {whole:,} bytes of " if whole else ""
         why = "" if whole else f"how long `{name}` is, is not known"
         self.scopes[-1][f"sizeof {name}"] = Value(whole or None, CType(self.word), why)
