@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 from dmaverify.errors import Span
 from dmaverify.lower.adapters import STREAM
-from dmaverify.lower.derive import coalesce, derive
+from dmaverify.lower.derive import derive
 from dmaverify.lower.pairing import PortRule, Trouble, pair
-from dmaverify.program.command import Command, Engine, GivenCommand
+from dmaverify.program.command import Command, Engine, GivenCommand, coalesce
 from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
