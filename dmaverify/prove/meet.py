@@ -1,4 +1,4 @@
-"""Whether two loop nests reach one address: cheap tests, one question, the smallest pair of counters.
+"""Aliasing of two loop nests: do they reach one address? Cheap tests, one question, the smallest pair of counters.
 
 Knows: walks (a base and loops over one memory), sums of bounded multiples, residues.
 Does not know: steps, order, tiers, what an address means.

@@ -1,4 +1,4 @@
-"""Bytes read that nothing wrote, at chosen values of the symbols, where no proof decides it for all of them.
+"""Uninitialized reads at chosen values of the symbols, where no proof decides it for all of them.
 
 Knows: small values within the ranges of symbols, what had to be assumed of them.
 Does not know: machines, text syntax, proofs for all values.
