@@ -16,8 +16,9 @@ from functools import partial
 
 from dmaverify.cost.bounds import ALL_ENGINES
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.inside import said_of_move
+from dmaverify.cost.inside import said_of_move, toggled_by
 from dmaverify.cost.model import Cost, cost, engine_of
+from dmaverify.cost.nest import PacketNest
 from dmaverify.cost.side_facts import INNER_REQUESTS, SideFacts
 from dmaverify.cost.sides import REREADS
 from dmaverify.errors import many
@@ -178,7 +179,13 @@ def _stack(sides: Sides, found: PricedCommands, name: str) -> Told:
         return f"{told}; address bit 8 selects the stack and is never toggled", (
             "toggle bit 8: an axis at a stride of 256 bytes (layout, not loop order)"
         )
-    return told, "spread each cluster's part over both stacks (address bit 8)"
+    parts: dict[tuple[int, int], list[PacketNest]] = {}
+    for command, pair in zip(found.commands, found.cost.sides, strict=True):
+        engine = engine_of(command)
+        own = [side.nest for side in pair if side.port.tier == "hbm"]
+        parts.setdefault((engine.chip, engine.cluster), []).extend(own)
+    apart = any(nests and 8 not in toggled_by(nests) for nests in parts.values())
+    return told, "spread each cluster's part over both stacks (address bit 8)" if apart else ""
 
 
 def _rows(sides: Sides, found: PricedCommands, name: str) -> Told:

@@ -51,6 +51,14 @@ def test_example_5_names_bit_8_and_says_that_no_order_can_help() -> None:
     assert not any("bit 8" in line for line in explain(example_5(bit_8=True)).advice)
 
 
+def test_what_would_lift_a_bound_far_from_the_dearest_is_no_advice() -> None:
+    seen = explain(example_5(), profile="silicon")
+    channels = next(one for one in seen.bounds if one.name == "channels, all engines")
+    assert channels.cycles < seen.bounds[0].cycles / 2
+    assert "bit 8" in channels.lift
+    assert channels.lift not in seen.advice
+
+
 def test_example_4_names_the_row_bits_and_the_loops_to_move_inside() -> None:
     seen = explain(example_4())
     assert seen.binding == "row switches, all engines"
@@ -98,6 +106,16 @@ def test_what_silicon_is_slow_at_is_told_by_the_profile_that_prices_it() -> None
     assert lone.binding.startswith("stack port")
     assert "address bit 8 selects the stack" in lone.bounds[0].behind
     assert "toggle bit 8" in lone.advice[0]
+
+
+def test_only_clusters_that_keep_to_one_stack_are_told_to_use_both() -> None:
+    """Of the two clusters each takes another stack; in example 4 both take both."""
+    each = [command(hbm(e.cluster << 8), dm(0, e.cluster), [(64, 512, SLICE)], 256, e) for e in engines()[::4]]
+    (of_one,) = (one for one in explain(each, profile="measured").bounds if one.name == "stack port, all engines")
+    assert of_one.lift == "spread each cluster's part over both stacks (address bit 8)"
+    ports = [one for one in explain(example_4(), profile="measured").bounds if one.name.startswith("stack port")]
+    assert ports
+    assert not any(one.lift for one in ports)
 
 
 def test_a_window_that_everybody_reads_is_to_be_loaded_once() -> None:
