@@ -1,4 +1,4 @@
-"""Bytes that are read before anything wrote them, or that hold the unknown tail of a row.
+"""Definite initialization in bytes: what is read before anything wrote it, or holds the unknown tail of a row.
 
 Knows: the order of issue, branches, loops as `loops` says: by their period, by their iterations, or as one.
 Does not know: machines, what an access changes (that is `reads`), order in time (that is `pipes`), values.
