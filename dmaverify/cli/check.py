@@ -182,9 +182,10 @@ def finished(
     verdicts = _chosen(request, verdicts)
     told = request.given["fix"] or SHOW_FIXES & {request.show, *(name for name, _ in request.reports)}
     if told and any(verdict.status is Status.REFUTED for verdict in verdicts):
-        from dmaverify.jobs.fix import with_fixes
+        from dmaverify.jobs.fix import MOST_SHOWN, with_fixes
 
-        verdicts = with_fixes(verdicts, request.options, request.target)
+        most = None if request.given["fix"] else MOST_SHOWN
+        verdicts = with_fixes(verdicts, request.options, request.target, most)
     if request.given["fix"]:
         from dmaverify.jobs.fix import with_kernel_fixes
 
