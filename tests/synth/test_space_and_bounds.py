@@ -390,3 +390,13 @@ def test_a_move_up_within_one_memory_begins_at_its_end(source: int, dest: int, f
     steps = [loop.read for one in found.commands for loop in one.loops if abs(loop.read) >= 512]
     assert all((step < 0) == falling for step in steps)
     assert bool(steps) or not falling
+
+
+def test_a_runner_up_is_as_cheap_only_where_it_costs_as_much() -> None:
+    axes = {"A": 4, "C": 256}
+    moved = move(axes, {"tier": "hbm", "element": "A, C"}, {"tier": "hbm", "base": 65536, "element": "A, C"})
+    found = synthesize(moved, RNGD, axes=axes, advise=False)
+    costs = ((f"{found.cycles:,.1f}", found.cycles), (f"{found.cycles + 0.1:,.1f}", found.cycles + 0.1))
+    others = replace(found, runners_up=tuple(("other", cycles, None) for _, cycles in costs))
+    said = [line for line in synth_text(others).split("\n") if line.endswith(", other")]
+    assert said == [f"as cheap      {costs[0][0]}, other", f"dearer        {costs[1][0]}, other"]
