@@ -21,7 +21,8 @@ _HOMES = {
     "load": "dmaverify.api",
     "check": "dmaverify.api",
     "run": "dmaverify.api",
-    "price": "dmaverify.api",  # `dmaverify.cost` is a package
+    "price": "dmaverify.api",
+    "cost": "dmaverify.api",  # the package, which can be called
     "InputError": "dmaverify.errors",
     "InputErrors": "dmaverify.errors",
     "Finding": "dmaverify.verdict",

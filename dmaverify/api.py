@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from dmaverify import cost
 from dmaverify.errors import InputError
 from dmaverify.execute.outcome import AT_ONCE
 from dmaverify.jobs.load import check, load, mapping, must_be, program_of, run_of
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from dmaverify.synth.result import Synthesis
     from dmaverify.targets.target import Target
 
-__all__ = ["check", "load", "mapping", "price", "program_of", "run", "synthesize"]
+__all__ = ["check", "cost", "load", "mapping", "price", "program_of", "run", "synthesize"]
 
 
 def run(
@@ -119,8 +121,8 @@ def price(
     without prices.
 
     >>> import dmaverify as dv
-    >>> cost = dv.price("examples/first.toml")
-    >>> cost.cycles, cost.binding, [term.name for term in cost.terms][:3]
+    >>> found = dv.price("examples/first.toml")  # or dv.cost(...)
+    >>> found.cycles, found.binding, [term.name for term in found.terms][:3]
     (1012.0, 'read issue', ['start-up', 'read issue', 'write issue'])
     """
     from dmaverify.cost.prices import data_of, price_of
@@ -129,6 +131,21 @@ def price(
     loaded, item = _one(plan, name, target)
     machine = loaded.targets[item.transfer.target]
     return price_of(item.transfer, machine, program_of(loaded, item.name), data_of(machine, profile))
+
+
+class CalledPackage(ModuleType):
+    """The package `dmaverify.cost`, which is called as well: `dv.cost` has one name with it.
+
+    >>> import dmaverify as dv
+    >>> dv.cost("examples/first.toml").cycles == dv.price("examples/first.toml").cycles
+    True
+    """
+
+    def __call__(self, *given: Any, **named: Any) -> Cost:
+        return price(*given, **named)
+
+
+cost.__class__ = CalledPackage
 
 
 def _show_in_notebooks() -> None:

@@ -1017,8 +1017,12 @@ def check_text(text, name, commands=None):
 
 
 def main(arguments):
-    text = Path(arguments[0]).read_text(encoding="utf-8")
-    names = arguments[1:] or list(tomllib.loads(text).get("transfer", {}))
+    try:
+        text = Path(arguments[0]).read_text(encoding="utf-8")
+        names = arguments[1:] or list(tomllib.loads(text).get("transfer", {}))
+    except (AttributeError, IndexError, OSError, ValueError) as error:
+        print(f"python checker.py PLAN.toml [NAME ...]: {error}")
+        return 2
     answers = [check_text(text, name) for name in names]
     for name, (answer, why) in zip(names, answers):
         print(f"{answer:8} {name}{': ' + why if why else ''}")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Asks every question of MANIFEST.json again, without dmaverify: python recheck.py [z3|cvc5] [resource limit]
 
-Needs `pip install z3-solver` or `pip install cvc5`. Exits 0 if every answer is confirmed, 1 if one is contradicted or a
-file was changed, 3 if one stays open.
+Needs `pip install z3-solver` or `pip install cvc5`; without a name it takes cvc5 where both are. Exits 0 if every
+answer is confirmed, 1 if one is contradicted or a file was changed, 3 if one stays open or no solver is there to ask.
 """
 
 import hashlib
+import importlib.util
 import json
 import pathlib
 import re
@@ -33,9 +34,17 @@ def ask_cvc5(text, limit):
     return " ".join(said)
 
 
+SOLVERS = {"cvc5": ask_cvc5, "z3": ask_z3}
+wanted, limits = sys.argv[1:2] or list(SOLVERS), sys.argv[2:] or ["20000000"]
+if not set(wanted) <= set(SOLVERS) or not (len(limits) == 1 and limits[0].isdecimal()):
+    print("python recheck.py [z3|cvc5] [resource limit]")
+    sys.exit(2)
+there = [name for name in wanted if importlib.util.find_spec(name)]
+if not there:
+    print(f"nothing was asked: {' and '.join(wanted)} not installed (pip install z3-solver, pip install cvc5)")
+    sys.exit(3)
 here = pathlib.Path(__file__).resolve().parent
-ask = {"z3": ask_z3, "cvc5": ask_cvc5}[(sys.argv[1:] or ["cvc5"])[0]]
-limit = int((sys.argv[2:] or ["20000000"])[0])
+ask, limit = SOLVERS[there[0]], int(limits[0])
 total = {"confirmed": 0, "open": 0, "CONTRADICTED": 0, "CHANGED": 0}
 for row in json.loads((here / "MANIFEST.json").read_text())["questions"]:
     data = (here / row["file"]).read_bytes()

@@ -182,9 +182,10 @@ def finished(
     verdicts = _chosen(request, verdicts)
     told = request.given["fix"] or SHOW_FIXES & {request.show, *(name for name, _ in request.reports)}
     if told and any(verdict.status is Status.REFUTED for verdict in verdicts):
-        from dmaverify.jobs.fix import with_fixes
+        from dmaverify.jobs.fix import MOST_SHOWN, with_fixes
 
-        verdicts = with_fixes(verdicts, request.options, request.target)
+        most = None if request.given["fix"] else MOST_SHOWN
+        verdicts = with_fixes(verdicts, request.options, request.target, most)
     if request.given["fix"]:
         from dmaverify.jobs.fix import with_kernel_fixes
 
@@ -250,9 +251,8 @@ def _undecided(verdicts: Sequence[Any]) -> int:
 
 def _chosen(request: CheckRequest, verdicts: Sequence[Any]) -> list[Any]:
     """Less what is ignored, with what settings expect of files that do not say, and what the baseline knows excused."""
-    from dmaverify.jobs.scope import only
+    from dmaverify.jobs.scope import only, with_expected
     from dmaverify.plan.settings import matching
-    from dmaverify.values import replace
 
     settings, machines = request.settings, list[Any]()
     with suppress(InputError):  # of shards, whose files may lie elsewhere
@@ -263,13 +263,7 @@ def _chosen(request: CheckRequest, verdicts: Sequence[Any]) -> list[Any]:
             only([verdict], (), rules)[0] if matching(verdict.path, (pattern,), settings.folder) else verdict
             for verdict in found
         ]
-    for pattern, rules in settings.per_path_expect.items():
-        found = [
-            replace(verdict, expect=rules)
-            if verdict.expect is None and matching(verdict.path, (pattern,), settings.folder)
-            else verdict
-            for verdict in found
-        ]
+    found = with_expected(found, settings)
     file = baseline_of(request)
     if file is None or request.given["write_baseline"]:
         return found

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.cli.opened import Opened, asked_of
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.asked import asking
 from dmaverify.language.files import unsaved
 from dmaverify.report.order import told
 from dmaverify.values import replace
@@ -39,17 +40,20 @@ def judged(path: str, text: str, before: Opened | None = None, others: Mapping[s
     from dmaverify.jobs.judge import check_job
     from dmaverify.prove.boundary import unreadable
 
-    try:
-        target, asked = asked_of(path)
-    except InputError as error:
-        where = Verdict(Path(path).stem, "", Status.ERROR, path=path, line=1)
-        return Opened(path, text, (unreadable([error], path, where),), around)
-    with unsaved({**around, os.path.abspath(path): text}):
-        alike = before is not None and around == dict(before.others) and (target, asked) == (None, before.settings)
+    own = os.path.abspath(path)
+    with asking() as heard, unsaved({**around, own: text}):
+        try:
+            target, asked = asked_of(path)
+        except InputError as error:
+            where = Verdict(Path(path).stem, "", Status.ERROR, path=path, line=1)
+            return Opened(path, text, (unreadable([error], path, where),), around, asked=heard)
+        alike = before is not None and target is None and before.stands(around, own)
         found = _changed_only(path, text, before) if before is not None and alike else None
         if found is None:
             found = check_job((path, None, target, dict(asked)))[0]
-    return Opened(path, text, tuple(found), around, asked, target)
+        elif before is not None:
+            heard |= {question: answer for question, answer in before.asked.items() if question not in heard}
+    return Opened(path, text, tuple(found), around, asked, target, heard)
 
 
 def _is_ours(path: str, text: str) -> bool:

@@ -64,6 +64,7 @@ class EditorSession:
         def judge() -> None:
             if self.asked.get(uri) == turn:
                 self.judge(uri)
+                self.judge_dependents(uri)
 
         asyncio.get_event_loop().call_later(min(max(PAUSE, self.took.get(uri, PAUSE)), MOST_PAUSE), judge)
 
@@ -74,12 +75,12 @@ class EditorSession:
         from dmaverify.cli.editor import judged
 
         path = self.path_of(uri)
-        if path is None:
+        if path is None or uri not in self.server.workspace.text_documents:
             return None
         self.asked[uri] = self.asked.get(uri, 0) + 1
         text, known = self.text(uri), self.opened.get(uri)
-        others = {os.path.abspath(one.path): one.text for key, one in self.opened.items() if key != uri}
-        if known is None or known.text != text or dict(known.others) != others:
+        others = self.others(uri)
+        if known is None or known.text != text or not known.stands(others):
             started = time.perf_counter()
             self.opened[uri] = judged(path, text, known, others)
             self.took[uri] = time.perf_counter() - started if known is not None else 0.0
@@ -89,10 +90,30 @@ class EditorSession:
         self.server.text_document_publish_diagnostics(params)
         return self.opened[uri]
 
+    def others(self, uri: str) -> dict[str, str]:
+        """The other texts that are open, by their files."""
+        return {one.here: one.text for key, one in self.opened.items() if key != uri}
+
+    def judge_dependents(self, uri: str = "") -> None:
+        """Judges again what is open besides and rests on something that has changed."""
+        stale = [key for key, one in self.opened.items() if key != uri and not one.stands(self.others(key))]
+        for key in stale:
+            self.judge(key)
+        if stale and self.refreshes:
+            self.server.workspace_code_lens_refresh(None)
+
+    @property
+    def refreshes(self) -> bool:
+        """Whether the editor asks for lenses again when it is told to."""
+        lenses = getattr(self.server.client_capabilities.workspace, "code_lens", None)
+        return bool(lenses and lenses.refresh_support)
+
     def current(self, uri: str) -> Opened | None:
-        """The text as it stands, judged."""
+        """The text as it stands, judged; None for one that is not open."""
         known = self.opened.get(uri)
-        return known if known is not None and known.text == self.text(uri) else self.judge(uri)
+        if known is None or known.text != self.text(uri) or not known.stands(self.others(uri)):
+            return self.judge(uri)
+        return known
 
     def text(self, uri: str) -> str:
         """A document as it stands, with the line breaks that the protocol knows as `\\n`."""
@@ -104,6 +125,7 @@ class EditorSession:
         self.opened.pop(uri, None)
         self.asked[uri] = self.asked.get(uri, 0) + 1
         self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+        self.judge_dependents()
 
     # ------------------------------------------------------------ places
 
@@ -206,6 +228,7 @@ def serve() -> LanguageServer:
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lt.DidOpenTextDocumentParams) -> None:
         session.judge(params.text_document.uri)
+        session.judge_dependents(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: lt.DidChangeTextDocumentParams) -> None:
@@ -215,6 +238,11 @@ def serve() -> LanguageServer:
     def saved(params: lt.DidSaveTextDocumentParams) -> None:
         session.opened.pop(params.text_document.uri, None)
         session.judge(params.text_document.uri)
+        session.judge_dependents(params.text_document.uri)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def elsewhere(_: lt.DidChangeWatchedFilesParams) -> None:
+        session.judge_dependents()
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: lt.DidCloseTextDocumentParams) -> None:

@@ -7,6 +7,7 @@ Law: an answer that cannot be given is an error of use (exit 2), never an empty 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -232,7 +233,7 @@ def extract(path: str, target: str | None, output: str | None) -> None:
     from dmaverify.cli.rust import extract_text
 
     must_spare([output], [path])
-    text = extract_text(path, target)
+    text = extract_text(path, target, None if output is None else os.path.dirname(os.path.abspath(output)))
     if output is not None:
         write_text(output, text)
         text = f"wrote {output}"

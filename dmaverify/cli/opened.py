@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.language.files import unsaved
+from dmaverify.language.asked import CHANGED, AskedLog
+from dmaverify.language.files import asked_again, unsaved
 from dmaverify.values import dataclass, field
 from dmaverify.verdict import Verdict
 
@@ -34,6 +35,20 @@ class Opened:
     others: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)  # how it was judged
     target: str | None = None
+    asked: AskedLog = field(default_factory=dict)  # of the disk and of other texts, with the answers
+
+    @property
+    def here(self) -> str:
+        return os.path.abspath(self.path)
+
+    def stands(self, others: Mapping[str, str], but: str = "") -> bool:
+        """Whether all that was asked for the verdicts, but of the file `but`, is answered now as it was then."""
+        with unsaved({**others, self.here: self.text}):
+            return all(
+                answer != CHANGED and asked_again(question) == answer
+                for question, answer in self.asked.items()
+                if not but or os.path.abspath(question[1]) != but
+            )
 
     @cached_property
     def source(self) -> Source:
@@ -47,14 +62,14 @@ class Opened:
         from dmaverify.jobs.load import load
 
         try:
-            with unsaved({**self.others, os.path.abspath(self.path): self.text}):
+            with unsaved({**self.others, self.here: self.text}):
                 return load(self.path, symbols=True)
         except (InputError, OSError):
             return None
 
     def own(self, span: Span | None) -> bool:
         """Whether a place lies in this text."""
-        return span is not None and os.path.abspath(span.source.name) == os.path.abspath(self.path)
+        return span is not None and os.path.abspath(span.source.name) == self.here
 
 
 def asked_of(path: str) -> tuple[str | None, Mapping[str, Any]]:

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan, PlanTransfer
 
 
-def extract_text(path: str, target: str | None) -> str:
-    """The plan file of a kernel, or of one function of it. Raises InputError."""
+def extract_text(path: str, target: str | None, folder: str | None = None) -> str:
+    """The plan file, in `folder` or beside it, of a kernel, or of one function of it. Raises InputError."""
     file, _, _ = path.partition("::")
     if is_copy_text(file):
         from dmaverify.jobs.kernel_plans import plan_of_kernels
         from dmaverify.jobs.load import judged_by
 
         judged_by("pto", target, file)
-        return plan_of_kernels(path)
+        return plan_of_kernels(path, folder)
     if not file.endswith(".rs"):
         raise InputError(f"{file} is no kernel", None, "dmaverify extract kernel.rs, or kernel.mlir, kernel.pto")
     from dmaverify import api

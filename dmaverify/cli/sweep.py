@@ -92,7 +92,7 @@ def sweep(
     request = request_of(given)
     if not request.paths:
         raise InputError("nothing to sweep", None, "dmaverify sweep PATH... --shard K/N --out FILE")
-    if out is None:
+    if not out:
         raise InputError("`--out FILE` is missing", None, "for example --out part-1.jsonl")
     must_spare([out], [file for file, _ in request.files])
     part = shard_of(shard_of_array() if shard == "array" else shard)

@@ -2,7 +2,8 @@
 
 Knows: what a check read and looked for, which files lie beside that.
 Does not know: how anything is checked, the terminal.
-Law: each check is one of the settings, files and folders that are there when it begins.
+Law: each check is one of the settings, files and folders that are there when it begins; what a check writes itself
+(reports, a redirected screen) asks for no other one.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dmaverify.language.asked import FILE, TEXT, asking
 
 def stamps(request: CheckRequest, read: Collection[str] = ()) -> dict[str, tuple[int, int]]:
     """When each file changed last, and how long it is: of the request, of all that was `read`, and of what may be
-    spoken of beside them (kernels, crates, engines, machines, settings).
+    spoken of beside them (kernels, crates, engines, machines, settings), but of nothing that the check writes.
     """
     from dmaverify.jobs.revisions import KEPT
     from dmaverify.jobs.walk import files_below
@@ -31,10 +32,22 @@ def stamps(request: CheckRequest, read: Collection[str] = ()) -> dict[str, tuple
     with suppress(InputError):  # said by the check itself
         folders |= {one.folder for one in own_targets(request)}
     own = {folder for folder in folders if not any(other in folder.parents for other in folders)}
+    screens, reports = _screens(), {os.path.realpath(file) for file in request.written}
     for file in {*named, *read} | {str(path) for folder in own for path in files_below(folder, KEPT)}:
         with suppress(OSError, ValueError):
             stat = os.stat(file)
-            found[file] = (stat.st_mtime_ns, stat.st_size)
+            if (stat.st_dev, stat.st_ino) not in screens and os.path.realpath(file) not in reports:
+                found[file] = (stat.st_mtime_ns, stat.st_size)
+    return found
+
+
+def _screens() -> set[tuple[int, int]]:
+    """The files that standard output and errors are, where they are sent into one."""
+    found = set()
+    for number in (1, 2):
+        with suppress(OSError):
+            stat = os.fstat(number)
+            found.add((stat.st_dev, stat.st_ino))
     return found
 
 

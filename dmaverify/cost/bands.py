@@ -7,7 +7,8 @@ Law: a band is that of the narrowest class that the transfer is in and the data 
 how many rows there are and gives no numbers. A program of several classes has the widest of their bands, and none
 where one of them has none.
 
-A run is contiguous in both memories, whatever the order of the loops; slices are those of all engines together.
+A run is contiguous in both memories, whatever the order of the loops; slices are those of all engines together. In all
+published rows a cluster's slices are served by its own engines: what engines of another one do there is in no class.
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ def _classes(
     if tiers not in (("hbm", "dm"), ("dm", "hbm")) or read.port.chip != write.port.chip:
         return (_other(read, write),)
     store = tiers == ("dm", "hbm")
+    if command.engine is not None and command.engine.cluster != (read if store else write).port.cluster:
+        return (f"{'stores' if store else 'loads'} by engines of another cluster",)
     runs = _runs(run_of(command) * command.unit_bits // 8, write if store else read)
     shared = "" if store else _regions(read, pairs, data)
     head = f"{'stores' if store else 'loads'} of {runs}{shared}"

@@ -20,17 +20,20 @@ from dmaverify.report.order import findings_in_order
 from dmaverify.values import replace
 from dmaverify.verdict import Edit, Finding, Label, Status, Verdict
 
-MOST_FIXED = 50  # verdicts of one run: who has more of them mends those first
-MOST_KERNELS = 20  # refuted kernels of one run for which copies of their crates are judged
+MOST_SHOWN = 50  # verdicts of one run for which a report looks for fixes that nobody asked to be written
 
 
-def with_fixes(verdicts: Iterable[Verdict], settings: Mapping[str, Any], target: str | None) -> list[Verdict]:
-    """The verdicts; those refuted and not expected to be, with the fixes that were proved on the whole text."""
-    left = MOST_FIXED
-    out = []
+def with_fixes(
+    verdicts: Iterable[Verdict], settings: Mapping[str, Any], target: str | None, most: int | None = MOST_SHOWN
+) -> list[Verdict]:
+    """The verdicts; those refuted and not expected to be, with the fixes that were proved on the whole text: of the
+    first `most`, or of all.
+    """
+    out, tried = [], 0
     for verdict in verdicts:
-        left -= wrong(verdict)
-        out.append(_fixed(verdict, settings, target) if wrong(verdict) and left >= 0 else verdict)
+        tried += wrong(verdict)
+        within = wrong(verdict) and (most is None or tried <= most)
+        out.append(_fixed(verdict, settings, target) if within else verdict)
     return out
 
 
@@ -38,11 +41,10 @@ def with_kernel_fixes(verdicts: Iterable[Verdict], settings: Mapping[str, Any], 
     """The verdicts; refuted kernels with the type that was proved in a copy of their crate."""
     from dmaverify.jobs.fix_kernels import kernel_fix
 
-    out, left = [], MOST_KERNELS
+    out = []
     for verdict in verdicts:
         broken = verdict.path.endswith(".rs") and verdict.status is Status.REFUTED and not verdict.as_expected
-        left -= broken
-        fix = kernel_fix(verdict, settings, target) if broken and left >= 0 else ()
+        fix = kernel_fix(verdict, settings, target) if broken else ()
         if fix:
             first, *rest = findings_in_order(verdict)
             verdict = replace(verdict, findings=(replace(first, fix=fix), *rest))

@@ -8,6 +8,8 @@ whose operands are no numbers, is a comment with its reason.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -22,24 +24,28 @@ Level = tuple[str, int, int]  # axis, count, stride in elements
 LEVELS = ("R", "I", "J", "K")
 
 
-def plan_of_kernels(path: str) -> str:
-    """A plan file with every function of `FILE[::NAME]` that copies. Raises InputError where none does."""
+def plan_of_kernels(path: str, folder: str | None = None) -> str:
+    """A plan file in `folder` (beside the kernel) with every function of `FILE[::NAME]` that copies. Raises InputError
+    where none does.
+    """
     axes: dict[str, int] = {}
     tables: list[str] = []
     for number, named in enumerate(functions_of(path)):
         kernel = named.kernel()
         if kernel.copies:
-            tables.append("\n".join(_kernel(named, kernel, axes, f"{number or ''}")))
+            file = Path(named.source.name)
+            called = file.name if folder is None else Path(os.path.relpath(file, folder)).as_posix()
+            tables.append("\n".join(_kernel(named, kernel, axes, f"{number or ''}", called)))
     if not tables:
         raise InputError(f"{path.partition('::')[0]} holds no copy", None, "nothing to extract")
     head = ["schema = 1", 'target = "pto"', "", "[axes]", *(f"{name} = {size}" for name, size in axes.items())]
     return "\n".join([*head, "", "\n\n".join(tables)]) + "\n"
 
 
-def _kernel(named: NamedFunction, kernel: Kernel, axes: dict[str, int], mark: str) -> Iterator[str]:
+def _kernel(named: NamedFunction, kernel: Kernel, axes: dict[str, int], mark: str, called: str) -> Iterator[str]:
     name = "".join(c if c.isalnum() else "-" for c in named.name).strip("-") or "kernel"
     yield f"[kernel.{name}]"
-    yield f'file = "{Path(named.source.name).name}"'
+    yield f"file = {json.dumps(called, ensure_ascii=False)}"  # a text of JSON is one of TOML
     if named.function.name:
         yield f'function = "{named.name}"'
     stated = [(argument, size) for argument, size in named.notes.extents.items() if isinstance(size, int)]

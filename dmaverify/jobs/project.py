@@ -7,10 +7,13 @@ Law: only files that are not there yet; for one that is, the lines to add are to
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dmaverify.errors import InputError
 from dmaverify.jobs.walk import SUFFIXES, walked
+from dmaverify.language.files import project_root
 from dmaverify.values import dataclass
 
 SETTINGS = "dmaverify.toml"
@@ -28,9 +31,18 @@ class Project:
 
 
 def files_for(folder: Path, version: str) -> Project:
-    """What `folder` lacks. Raises InputError for settings that cannot be read."""
+    """What `folder` lacks. Raises InputError for settings that cannot be read, and for a part of a repository."""
     from dmaverify.plan.settings import find_settings
 
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder", None, "name the root of a repository")
+    root = project_root(folder.resolve())
+    if root != folder.resolve() and (root / ".git").exists():
+        raise InputError(
+            f"{folder} is a part of the repository {root}, where workflows and hooks are read in its root alone",
+            None,
+            f"dmaverify init {root}",
+        )
     found = [Path(one.path) for one in walked(str(folder)) if one.taken]
     notes = [_counted(found)]
     texts: dict[Path, str] = {}
@@ -68,7 +80,9 @@ def _want(path: Path, text: str, texts: dict[Path, str], notes: list[str]) -> No
 def _add(path: Path, text: str) -> str:
     if path.exists() and "dmaverify" in path.read_text(encoding="utf-8", errors="replace"):
         return f"{path} names dmaverify already"
-    return f"add to {path}:\n" + "".join(f"    {line}\n" for line in text.splitlines()).rstrip("\n")
+    hooks = text.removeprefix("repos:\n")  # a file has one such key
+    where = "" if hooks == text else ", below `repos:`"
+    return "\n".join([f"add to {path}{where}:", *(f"    {line}" for line in hooks.splitlines())])
 
 
 def _roots(found: Sequence[Path], folder: Path) -> list[str]:
@@ -88,7 +102,7 @@ def _kinds(found: Sequence[Path]) -> list[str]:
 
 
 def _settings(paths: Sequence[str]) -> str:
-    listed = ", ".join(f'"{path}"' for path in paths)
+    listed = ", ".join(json.dumps(path, ensure_ascii=False) for path in paths)  # a text of JSON is one of TOML
     head = "# Settings of `dmaverify check` for this repository; --show-settings prints what is in force."
     return f"{head}\npaths = [{listed}]\n"
 

@@ -1,4 +1,4 @@
-"""Verdicts with some rules selected or ignored, and what is then still claimed.
+"""Verdicts with some rules selected or ignored, or with what settings expect, and what is then still claimed.
 
 Knows: patterns of rule ids, which obligations a selection covers, which rules of a machine are off.
 Does not know: where patterns come from.
@@ -14,10 +14,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError
+from dmaverify.plan.settings import matching
 from dmaverify.values import replace
 from dmaverify.verdict import LEFT_OUT, Finding, Obligation, Severity, Status, Verdict
 
 if TYPE_CHECKING:
+    from dmaverify.plan.settings import Settings
     from dmaverify.targets.target import Target
 
 
@@ -35,6 +37,19 @@ def only(
     if not select and not ignore:
         return list(verdicts)
     return [_narrowed(v, select, ignore, machines) if v.status is not Status.ERROR else v for v in verdicts]
+
+
+def with_expected(verdicts: Sequence[Verdict], settings: Settings) -> list[Verdict]:
+    """Verdicts with what settings expect of files that do not say themselves."""
+    found = list(verdicts)
+    for pattern, rules in settings.per_path_expect.items():
+        found = [
+            replace(verdict, expect=rules)
+            if verdict.expect is None and matching(verdict.path, (pattern,), settings.folder)
+            else verdict
+            for verdict in found
+        ]
+    return found
 
 
 def _narrowed(verdict: Verdict, select: Sequence[str], ignore: Sequence[str], machines: Sequence[Target]) -> Verdict:

@@ -157,7 +157,22 @@ def _restrictions(move: Transfer, target: Target, chosen: SynthSettings) -> tupl
     found += [f"the move's own limit {name} = {value:,}" for name, value in move.limits]
     found += [f"the reading {rule}={name}" for rule, name in sorted((chosen.reading or {}).items())]
     searched = not is_copied(move, target) and part_of(target, "search") is None and simple_cost(target) is None
+    if searched and _keeps_to_clusters(move, target, chosen):
+        found.append("engines that serve their own cluster")
     return (*found, "no route through another memory") if searched and not _tries_routes(move, chosen) else tuple(found)
+
+
+def _keeps_to_clusters(move: Transfer, target: Target, chosen: SynthSettings) -> bool:
+    """Whether the profile leaves engines of other clusters out."""
+    from dmaverify.cost.constants import cost_data
+    from dmaverify.synth.regions import NoPlan
+    from dmaverify.synth.synthesize import clusters_served
+
+    try:
+        served = clusters_served(move, target, cost_data(chosen.profile, chosen.reading or {}, target))
+    except (InputError, NoPlan):
+        return False
+    return 0 < len(served) < target.engines.clusters
 
 
 def _tries_routes(move: Transfer, chosen: SynthSettings) -> bool:

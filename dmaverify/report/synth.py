@@ -100,7 +100,8 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
             known = "a plan of it was found and proved"
             yield f"  help: {change.what}: {change.cycles:,.0f} cycles, -{share:.0f} %, {cost} ({known})"
     for split, cycles, played in result.runners_up[:3]:
-        yield f"as cheap      {cycles:,.1f}, {split}{_simulated(played)}"
+        word = "as cheap" if f"{cycles:.1f}" == f"{result.cycles:.1f}" else "dearer"
+        yield f"{word:<13} {cycles:,.1f}, {split}{_simulated(played)}"
     yield from _written(result)
     yield "not covered   " + "; ".join(result.not_covered or NOT_COVERED)
     if timings:

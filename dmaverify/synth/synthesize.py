@@ -33,6 +33,7 @@ from dmaverify.synth.proved import DEFAULTS, Accept, answered, first_proved
 from dmaverify.synth.regions import Covers, NoPlan, both_layouts, covers
 from dmaverify.synth.result import Before, Synthesis
 from dmaverify.synth.search import Search
+from dmaverify.synth.shares import home, lanes_of
 from dmaverify.synth.space import SynthMachine
 from dmaverify.synth.streams import stream_for
 from dmaverify.targets.target import Target
@@ -43,14 +44,28 @@ WHOLE_RUN = 1 << 30
 """Bytes of a packet where the target states no limit: a run of any length."""
 
 
-def machine_of(move: Transfer, target: Target, engines: int | None) -> SynthMachine:
-    """The space's view of a target. `engines` limits how many of a chip work, clusters in turn."""
+def clusters_served(move: Transfer, target: Target, data: CostData) -> frozenset[int]:
+    """The clusters whose engines alone may work, because the profile was fitted to rows in which each serves its own;
+    empty where any may.
+    """
+    tiers = (move.source.tier, move.dest.tier)
+    if not data.bands or sum("cluster" in target.tiers[tier].places for tier in tiers) != 1:
+        return frozenset()
+    machine = machine_of(move, target, None)
+    lanes = lanes_of(covers_of(move, target, machine).each[0], machine.cuts)
+    return frozenset(home(lane)[1] for lane in lanes)
+
+
+def machine_of(move: Transfer, target: Target, engines: int | None, data: CostData | None = None) -> SynthMachine:
+    """The space's view of a target. `engines` limits how many of a chip work, clusters in turn; a profile, which."""
     bits = target.dtypes[move.dtype]
     unit = unit_bits_of(bits)
     steps = {step for tier in target.tiers.values() for step in tier.strides.values()}
     cuts = tuple(size * 8 // unit for size in target.constants.values() if size not in steps)
     kind = target.engines
-    pool = [Engine(0, cluster, dmn) for dmn in range(kind.per_cluster) for cluster in range(kind.clusters)]
+    own = clusters_served(move, target, data) if data is not None else frozenset()
+    clusters = [cluster for cluster in range(kind.clusters) if not own or cluster in own]
+    pool = [Engine(0, cluster, dmn) for dmn in range(kind.per_cluster) for cluster in clusters]
     chosen = sorted(pool[: engines or len(pool)], key=lambda e: (e.cluster, e.dmn))
     spaces = (space_of(target, move.source.tier), space_of(target, move.dest.tier))
     packet_max = target.limits.get("packet_max", WHOLE_RUN)
@@ -93,7 +108,7 @@ def synthesize(
         raise InputError(f"a chip has {target.engines.clusters * target.engines.per_cluster} engines, not {engines}")
     named = dict(axes or {}) or {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
     data = cost_data(profile, options.readings, target)
-    machine = machine_of(move, target, engines)
+    machine = machine_of(move, target, engines, data)
     units = None if packet is None else _units(packet, machine.unit_bits)
     more = (SIMULATED_TIES if simulate else TIE_EVALUATIONS) if ties is None else ties
     limits = SearchLimits(evaluations, budget_seconds, units, tuple(order_prefix), commands, more)
@@ -149,7 +164,7 @@ def quick_search(
     """A short search, ready; None where no plan can be legal. `known`: what rules said in searches of the same type."""
     law = Law(move, target, target.limits_with(move.limits), readings, known={} if known is None else known)
     try:
-        machine = machine_of(move, target, engines)
+        machine = machine_of(move, target, engines, data)
         law.of_move()
         return QuickSearch(covers_of(move, target, machine), machine, data, law, limits)
     except NoPlan:

@@ -23,6 +23,7 @@ import pytest
 if TYPE_CHECKING:
     from dmaverify.language.expr import Expr
     from dmaverify.plan.plan import Plan
+    from dmaverify.plan.settings import Settings
     from dmaverify.prove.options import Options
     from dmaverify.prove.sameness import Sameness
     from dmaverify.verdict import Verdict
@@ -188,7 +189,7 @@ def _rendered(verdicts: Iterable[Verdict]) -> str:
 
 
 _REFUTED = pytest.StashKey[list["Verdict"]]()
-_ASKED = pytest.StashKey[tuple["Options", "str | None"]]()
+_ASKED = pytest.StashKey[tuple["Options", "str | None", "Settings"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -261,7 +262,7 @@ def pytest_testnodedown(node: Any) -> None:
         node.config.stash.setdefault(_REFUTED, []).extend(verdicts_of(json.loads(told)))
 
 
-def _asked(config: pytest.Config) -> tuple[Options, str | None]:
+def _asked(config: pytest.Config) -> tuple[Options, str | None, Settings]:
     """How collected files are judged, and by which machine: as the settings of the project say. Raises PlanFailed."""
     from dmaverify.errors import InputError
     from dmaverify.plan.settings import find_settings
@@ -277,7 +278,7 @@ def _asked(config: pytest.Config) -> tuple[Options, str | None]:
             readings=own.reading, rlimit=own.rlimit, prove=own.prove, timeout=own.timeout or None,
             memory=own.memory or None, cross_check=None if own.execute else 0,
         )  # fmt: skip
-        config.stash[_ASKED] = chosen, config.getoption("--dmaverify-target") or own.target
+        config.stash[_ASKED] = chosen, config.getoption("--dmaverify-target") or own.target, own
     return config.stash[_ASKED]
 
 
@@ -286,7 +287,7 @@ class PlanFile(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         try:
-            _, target = _asked(self.config)
+            _, target, _ = _asked(self.config)
             listed = self.path.suffix not in (".toml", ".rs")
             plan = None if listed else _read(self.path, None, target, partly=True)
         except PlanFailed as error:
@@ -304,7 +305,7 @@ class PlanFile(pytest.File):
         """One test for each call of a transfer; all of them are judged when the first one runs."""
         from dmaverify.jobs.load import check
 
-        chosen, _ = _asked(self.config)
+        chosen, *_ = _asked(self.config)
         judged = cache(lambda: {(verdict.name, verdict.line): verdict for verdict in check(plan, options=chosen)})
         for one in plan.sites:
             name = one.names[0] if one.names else f"{one.site.function or 'file'}-{one.site.let or one.site.method}"
@@ -321,7 +322,9 @@ class JudgedItem(pytest.Item):
         return ()
 
     def runtest(self) -> None:
-        found = self.verdicts()
+        from dmaverify.jobs.scope import with_expected
+
+        found = with_expected(self.verdicts(), _asked(self.config)[2])
         wrong = [verdict for verdict in found if not verdict.as_expected]
         if wrong or not found:
             raise PlanFailed(_rendered(wrong) or f"{self.name} has no verdict", wrong)
@@ -352,7 +355,7 @@ class FileItem(JudgedItem):
     """All that is judged of one file: PTO text, or a text of an iDMA engine."""
 
     def verdicts(self) -> Sequence[Verdict]:
-        chosen, target = _asked(self.config)
+        chosen, target, _ = _asked(self.config)
         return _judged(self.path, None, target, chosen)
 
 

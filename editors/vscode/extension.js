@@ -13,12 +13,19 @@ const DOCUMENTS = [
   { scheme: "file", pattern: "**/*.{pto,mlir,job}" },
 ];
 
+/** What a document may rest on beside its own text: told to the server whenever it changes on the disk. */
+const FILES = "**/*.{toml,smt2,rs,pto,mlir,c,h,job}";
+
 let client;
+let watcher;
 
 async function start() {
   const settings = vscode.workspace.getConfiguration("dmaverify");
   const server = { command: settings.get("command"), args: settings.get("arguments") };
-  client = new LanguageClient("dmaverify", "dmaverify", server, { documentSelector: DOCUMENTS });
+  client = new LanguageClient("dmaverify", "dmaverify", server, {
+    documentSelector: DOCUMENTS,
+    synchronize: { fileEvents: watcher },
+  });
   try {
     await client.start();
   } catch (error) {
@@ -38,7 +45,9 @@ async function stop() {
 }
 
 async function activate(context) {
+  watcher = vscode.workspace.createFileSystemWatcher(FILES);
   context.subscriptions.push(
+    watcher,
     vscode.commands.registerCommand("dmaverify.restart", async () => {
       await stop();
       await start();

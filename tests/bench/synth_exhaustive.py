@@ -35,7 +35,7 @@ def judged(seed: int, engines: int, profile: str = "book") -> tuple[str, int]:
     found = synthesize(
         moved, target, axes=axes, profile=profile, engines=engines, evaluations=EVALUATIONS, advise=False
     )
-    costs = [price(program, data) for _, program in members(moved, target, engines)]
+    costs = [price(program, data) for _, program in members(moved, target, engines, data)]
     if found.found != bool(costs):
         return f"a plan was {'found' if found.found else 'not found'}, of {len(costs)} members", len(costs)
     if not costs:

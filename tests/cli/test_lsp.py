@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -268,6 +269,28 @@ def test_a_text_is_judged_by_the_settings_of_its_project(tmp_path: Path) -> None
     assert (broken.status.value, broken.findings[0].message) == ("error", "`first` of `reading` is no text")
 
 
+def test_an_entry_is_judged_anew_when_the_file_that_its_machine_lies_in_changes(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES / "machines" / "shim", tmp_path / "shim")
+    path, machine = str(tmp_path / "plan.toml"), tmp_path / "shim" / "target.toml"
+    text = (EXAMPLES / "machines" / "shim.toml").read_text(encoding="utf-8")
+    before = judged(path, text)
+    assert before.verdicts[-1].status.value == "refuted"
+    assert before.stands({})
+    machine.write_text(machine.read_text(encoding="utf-8").replace("says", "sayz", 1), encoding="utf-8")
+    assert not before.stands({})
+    assert {one.status.value for one in judged(path, f"{text}# x\n", before).verdicts} == {"error"}
+
+
+def test_a_text_without_a_machine_keeps_no_verdict_of_the_machine_that_settings_named(tmp_path: Path) -> None:
+    path, settings = str(tmp_path / "plan.toml"), tmp_path / "dmaverify.toml"
+    text = HALF_WRITTEN + HALF_WRITTEN[HALF_WRITTEN.index("[transfer") :].replace("half", "other")
+    settings.write_text('target = "pto"\n')
+    shown_before = shown(before := judged(path, text))
+    settings.unlink()
+    after = text.replace("[transfer.other]", "[transfer.again]")
+    assert shown(judged(path, after, before)) == shown(judged(path, after)) != shown_before
+
+
 def test_any_line_left_out_is_judged_as_if_all_were(tmp_path: Path) -> None:
     text = many(3)
     path = str(tmp_path / "plan.toml")
@@ -317,6 +340,36 @@ def test_one_editor_talks_about_all_kinds_of_files(talk: Any) -> None:
             asked = lt.CodeActionParams(whole, lt.Range(where, where), lt.CodeActionContext(found))
             assert await editor.client.text_document_code_action_async(asked) is not None
             await editor.client.text_document_completion_async(lt.CompletionParams(whole, where))
+
+    talk(talking)
+
+
+def test_a_plan_is_judged_again_when_the_kernel_beside_it_changes(talk: Any) -> None:
+    """Typed, closed again, or written by another program: nobody touches the plan, which is of another verdict then."""
+
+    async def talking(editor: Editor) -> None:
+        plan, kernel = ((EXAMPLES / "start" / name).read_text(encoding="utf-8") for name in ("pto.toml", "pto.mlir"))
+        short = kernel.replace("%c32_i64 = arith.constant 32", "%c32_i64 = arith.constant 16")
+        (editor.folder / "pto.mlir").write_text(kernel, encoding="utf-8")
+        editor.open("pto.toml", plan)
+        editor.open("pto.mlir", kernel)
+        assert await editor.diagnostics("pto.toml", 1) == []
+        editor.change("pto.mlir", short)
+        assert {one.code for one in await editor.diagnostics("pto.toml", 2)} == {"core/consumes", "core/covers"}
+        there = lt.TextDocumentIdentifier(editor.uri("pto.mlir"))
+        editor.client.text_document_did_close(lt.DidCloseTextDocumentParams(there))
+        assert await editor.diagnostics("pto.toml", 3) == []
+        assert await editor.client.text_document_hover_async(lt.HoverParams(there, lt.Position(3, 0))) is None
+        (editor.folder / "pto.mlir").write_text(short, encoding="utf-8")
+        lenses = await editor.client.text_document_code_lens_async(
+            lt.CodeLensParams(lt.TextDocumentIdentifier(editor.uri("pto.toml")))
+        )
+        assert lenses is not None
+        assert [one.command.title.split(",")[0] for one in lenses if one.command] == ["REFUTED"]
+        assert {one.code for one in await editor.diagnostics("pto.toml", 4)} == {"core/consumes", "core/covers"}
+        (editor.folder / "pto.mlir").write_text(kernel, encoding="utf-8")
+        editor.client.workspace_did_change_watched_files(lt.DidChangeWatchedFilesParams([]))
+        assert await editor.diagnostics("pto.toml", 5) == []
 
     talk(talking)
 

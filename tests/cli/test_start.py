@@ -99,7 +99,29 @@ def test_init_leaves_what_is_there_and_says_what_to_add(tmp_path: Path, capsys: 
     said = capsys.readouterr().out
     assert "dmaverify new" in said
     assert "codequality" in said
-    assert "repo: local" in said
+    assert "add to .pre-commit-config.yaml, below `repos:`:\n      - repo: local\n" in said
+    added = said.partition("below `repos:`:\n")[2].partition("now: ")[0]
+    assert yaml.safe_load(f"repos:\n{added}")["repos"][0]["hooks"][0]["id"] == "dmaverify"
+
+
+def test_settings_of_init_name_whatever_a_folder_is_called(tmp_path: Path) -> None:
+    names = ['a"b', "c\\d", "é f"]
+    for name in names:
+        assert cli.invoke(["new", "tile", "--to", name]) == 0
+    assert cli.invoke(["init"]) == 0
+    settings = tomllib.loads((tmp_path / "dmaverify.toml").read_text(encoding="utf-8"))
+    assert settings["paths"] == sorted(names)
+    assert cli.invoke(["check", "--no-cache"]) == 0
+
+
+def test_init_writes_no_workflow_where_nobody_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    subprocess.run(["git", "init", "-q"], check=True)
+    (tmp_path / "part").mkdir()
+    assert cli.invoke(["init", "part"]) == 2
+    assert f"dmaverify init {tmp_path.resolve()}" in capsys.readouterr().err
+    assert not list((tmp_path / "part").iterdir())
+    assert cli.invoke(["init", "/dev/null"]) == 2
+    assert cli.invoke(["init", "."]) == 0
 
 
 def test_a_dry_run_of_init_writes_nothing(tmp_path: Path) -> None:

@@ -28,6 +28,13 @@ def test_it_wakes_for_every_kind_of_file_that_the_server_reads() -> None:
     assert all(end[1:] in SCRIPT for end in suffixes)
 
 
+def test_it_tells_the_server_of_every_file_that_a_document_may_rest_on() -> None:
+    (watched,) = re.findall(r'FILES = "\*\*/\*\.\{([\w,]+)\}"', SCRIPT)
+    assert set(watched.split(",")) == {"toml", "smt2", "rs", "pto", "mlir", "c", "h", "job"}
+    assert "createFileSystemWatcher(FILES)" in SCRIPT
+    assert "fileEvents: watcher" in SCRIPT
+
+
 def test_commands_and_settings_of_the_manifest_are_those_of_the_script() -> None:
     commands = {one["command"] for one in MANIFEST["contributes"]["commands"]}
     assert commands == set(re.findall(r'registerCommand\("([^"]+)"', SCRIPT))

@@ -163,6 +163,12 @@ def test_the_action_interpolates_nothing_into_its_scripts_and_declares_what_it_r
     assert set(workflow["jobs"]["check"]["steps"][2]["with"]) <= set(ACTION["inputs"])
 
 
+def test_two_runs_of_the_action_with_names_of_their_own_replace_nothing_of_each_other():
+    told = (STEPS["upload alerts"]["with"]["category"], STEPS["keep the report"]["with"]["name"])
+    assert told == ("${{ inputs.name }}", "${{ inputs.name }}-report")
+    assert ACTION["inputs"]["name"]["default"] == "dmaverify"
+
+
 # ---------------------------------------------------------------- hook and matcher
 
 

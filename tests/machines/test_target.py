@@ -482,6 +482,23 @@ def test_the_lint_finds_what_loading_cannot(old: str, new: str, says: str) -> No
     assert says in complaints[0]
 
 
+def test_the_rules_of_a_machine_of_ones_own_are_held_against_their_edges(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "target.toml").write_text(TOML, encoding="utf-8")
+    for predicate, code, said in (
+        ("(= 0 (mod write_gcd line_bytes))", 0, ""),
+        ("(or (= 0 (mod write_gcd line_bytes)) (< line_bytes write_gcd))", 1, "complaint: rule toy/align: first_bad"),
+        ("(= 1 (mod write_gcd line_bytes))", 1, "complaint: rule toy/align: last_ok"),
+    ):
+        rules = SMT.replace("(= 0 (mod write_gcd line_bytes))", predicate)
+        (tmp_path / "rules.smt2").write_text(rules, encoding="utf-8")
+        assert invoke(["rules", "--target", str(tmp_path)]) == code
+        told = capsys.readouterr()
+        assert "toy/align" in told.out
+        assert told.err.startswith(said)
+
+
 # ------------------------------------------------------------------------------------------ obligations
 
 

@@ -70,7 +70,16 @@ def test_it_is_one_short_file_of_the_standard_library() -> None:
     symbols = text.split(" sizes that are symbols\n")[1].split("# ------")[0]
     lines, own = ([line for line in part.splitlines() if line.strip()] for part in (text, symbols))
     assert len(own) <= 195
-    assert len(lines) - len(own) <= 660
+    assert len(lines) - len(own) <= 664
+
+
+def test_a_file_that_it_cannot_read_is_no_refusal(
+    checker: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "half.toml").write_text("[transfer.t\n")
+    for given in ([], [str(tmp_path / "none.toml")], [str(tmp_path)], [str(tmp_path / "half.toml")]):
+        assert checker.main(given) == 2
+        assert capsys.readouterr().out.startswith("python checker.py PLAN.toml [NAME ...]: ")
 
 
 @pytest.mark.parametrize("path", MOVES, ids=lambda p: p.relative_to(ROOT / "examples").as_posix())

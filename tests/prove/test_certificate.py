@@ -166,6 +166,21 @@ def test_the_script_confirms_with_either_solver_and_knows_nothing_of_dmaverify(t
     assert "dmaverify" not in code_of_script
 
 
+def test_the_script_without_a_solver_confirms_and_contradicts_nothing(tmp_path: Path) -> None:
+    """Exit 1 would say that an answer is wrong."""
+    small(tmp_path, ("one", UNSAT, "unsat"))
+    for given, code, words in (
+        ([], 3, "nothing was asked: cvc5 and z3 not installed"),
+        (["z3"], 3, "nothing was asked: z3 not"),
+        (["yices"], 2, "[z3|cvc5]"),
+        (["z3", "many"], 2, "[z3|cvc5]"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", SCRIPT, *given], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, words in done.stdout, done.stderr) == (code, True, "")
+
+
 @pytest.mark.parametrize("solver", ["z3", "cvc5"])
 def test_the_script_finds_a_changed_file_a_wrong_answer_and_an_open_one(tmp_path: Path, solver: str) -> None:
     files = small(tmp_path, ("one", UNSAT, "unsat"), ("two", SAT, "sat"))

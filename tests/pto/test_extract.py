@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dmaverify.cli.app import invoke
 from dmaverify.cli.rust import extract_text
 from dmaverify.errors import InputError
 from dmaverify.machines.pto.check import check_plan_kernel
@@ -61,6 +62,19 @@ def test_operands_that_are_no_numbers_and_rows_that_overlap_are_not_claimed(tmp_
         text = extract_text(str(file), None)
         assert said in text
         assert ".move]]" not in text
+
+
+def test_a_plan_that_is_written_elsewhere_names_its_kernel_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    for folder in ("kernels", "plans"):
+        (tmp_path / folder).mkdir()
+    kernel = Path("kernels") / 'row "a".mlir'
+    kernel.write_text((EXAMPLES / "example-2.mlir").read_text())
+    assert invoke(["extract", str(kernel), "--output", "plans/row.toml"]) == 0
+    assert invoke(["check", "plans/row.toml", "--no-cache"]) == 0
 
 
 def test_what_is_no_kernel_is_refused(tmp_path: Path) -> None:

@@ -128,6 +128,15 @@ def test_fix_changes_the_number_and_nothing_else(shell, wrong, good):
         assert path.read_bytes() == wanted.encode("utf-8")
 
 
+def test_all_that_is_refuted_is_tried_where_fixes_are_to_be_written(shell, wrong, good, monkeypatch):
+    """A report looks for fixes of the first ones alone; `--fix` of all, or it would never get beyond those."""
+    monkeypatch.setattr("dmaverify.jobs.fix.MOST_SHOWN", 0)
+    shell.write(wrong)
+    assert "proved with" not in shell("check", "plan.toml")[1]
+    assert shell("check", "plan.toml", "--fix")[0] == 0
+    assert Path("plan.toml").read_text() == good
+
+
 def test_a_file_keeps_its_mode_and_its_link(shell, wrong):
     real = shell.write(wrong, "real/plan.toml")
     real.chmod(0o640)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -160,6 +162,38 @@ def test_watching_a_folder_sees_new_files_and_its_emptiness(shell, good, wrong):
     outcomes = [next(seen) for _ in range(4)]
     assert [outcome.code for outcome in outcomes] == [0, 1, 1, 2]
     assert "no plan file" in outcomes[-1].err[0]
+
+
+@pytest.mark.parametrize("report", ["json=plans/out.json", "gitlab=plans/out.txt", "json-lines=plans/out.jsonl"])
+def test_watching_waits_though_its_own_reports_lie_in_the_folder(shell, good, wrong, report):
+    path = shell.write(good, "plans/a.toml")
+    waits = []
+
+    def wait() -> None:
+        waits.append(1)
+        if len(waits) == 2:
+            path.write_text(wrong)
+
+    seen = watched(request_of({"paths": ("plans",), "output": (report,)}), Terminal(), lambda t: lambda d: None, wait)
+    assert (next(seen).code, Path(report.partition("=")[2]).is_file(), waits) == (0, True, [])
+    assert (next(seen).code, len(waits)) == (1, 2)
+
+
+def test_watching_waits_though_its_screen_is_sent_into_the_folder(shell, good):
+    shell.write(good)
+    command = [sys.executable, "-m", "dmaverify", "check", "plan.toml", "--watch"]
+    with Path("screen.txt").open("w+", encoding="utf-8") as screen:
+        running = subprocess.Popen(command, stdout=screen, stderr=screen, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        try:
+            for _ in range(300):
+                if "watching" in Path("screen.txt").read_text():
+                    break
+                time.sleep(0.05)
+            time.sleep(0.5)
+        finally:
+            running.terminate()
+            running.wait()
+    assert Path("screen.txt").read_text().count("watching") == 1
 
 
 BESIDE = """schema = 1

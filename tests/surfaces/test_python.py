@@ -125,5 +125,5 @@ def test_notebooks_draw_mappings_verdicts_and_plans(make: Callable[[], Any], hol
 
 
 def test_a_cost_is_that_of_the_command_line() -> None:
-    assert dv.price(FIRST).cycles == 1012.0
+    assert dv.price(FIRST).cycles == dv.cost(FIRST).cycles == 1012.0
     assert dv.price(str(EXAMPLES / "start" / "idma.toml")).profile == "rtl-0.7.0"

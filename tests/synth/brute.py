@@ -20,9 +20,13 @@ from dmaverify.synth.synthesize import covers_of, machine_of
 from dmaverify.targets.target import Target
 
 
-def members(moved: Transfer, target: Target, engines: int) -> Iterator[tuple[int, Sequence[Command]]]:
-    """(number of the cover, program) of every legal member: each share, packet and order of loops."""
-    machine = machine_of(moved, target, engines)
+def members(
+    moved: Transfer, target: Target, engines: int, data: CostData | None = None
+) -> Iterator[tuple[int, Sequence[Command]]]:
+    """(number of the cover, program) of every legal member: each share, packet and order of loops; with the engines
+    that a profile knows.
+    """
+    machine = machine_of(moved, target, engines, data)
     law = Law(moved, target, target.limits_with(()), {})
     for number, cover in enumerate(covers_of(moved, target, machine).each):
         for layering in layerings(cover, machine):

@@ -33,8 +33,9 @@ SAMPLE = (3, 7, 21, 58, 97)
 
 
 @cache
-def programs(seed: int) -> tuple[Sequence[Command], ...]:
-    return tuple(program for _, program in members(drawn(seed)[1], RNGD, 2))
+def programs(seed: int, fitted: bool) -> tuple[Sequence[Command], ...]:
+    data = cost_data("schedule" if fitted else "book")
+    return tuple(program for _, program in members(drawn(seed)[1], RNGD, 2, data))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def programs(seed: int) -> tuple[Sequence[Command], ...]:
 def test_the_search_finds_the_least_cost_of_the_whole_space_and_its_bound_holds(seed, profile):
     axes, moved = drawn(seed)
     found = synthesize(moved, RNGD, axes=axes, profile=profile, engines=2, evaluations=100_000, advise=False)
-    costs = [price(program, cost_data(profile)) for program in programs(seed)]
+    costs = [price(program, cost_data(profile)) for program in programs(seed, profile != "book")]
     assert found.found == bool(costs)
     if costs:
         assert found.optimal
@@ -325,7 +326,7 @@ def test_stores_set_up_no_slices_so_that_no_bound_is_above_its_plan(size: int, p
 def test_an_answer_says_how_far_its_profile_may_be_off(tier: str, profile: str, said: str) -> None:
     plan = read_plan_text(shared(tier, 256, 256))
     (item,) = plan.transfers
-    found = synthesize(item.transfer, RNGD, axes=plan.axes, profile=profile, advise=False)
+    found = synthesize(item.transfer, RNGD, axes=plan.axes, profile=profile, engines=1, advise=False)
     assert said in synth_text(found)
     assert ("band" in found.as_data()) == (profile != "book")
 
@@ -390,3 +391,28 @@ def test_a_move_up_within_one_memory_begins_at_its_end(source: int, dest: int, f
     steps = [loop.read for one in found.commands for loop in one.loops if abs(loop.read) >= 512]
     assert all((step < 0) == falling for step in steps)
     assert bool(steps) or not falling
+
+
+def test_a_runner_up_is_as_cheap_only_where_it_costs_as_much() -> None:
+    axes = {"A": 4, "C": 256}
+    moved = move(axes, {"tier": "hbm", "element": "A, C"}, {"tier": "hbm", "base": 65536, "element": "A, C"})
+    found = synthesize(moved, RNGD, axes=axes, advise=False)
+    costs = ((f"{found.cycles:,.1f}", found.cycles), (f"{found.cycles + 0.1:,.1f}", found.cycles + 0.1))
+    others = replace(found, runners_up=tuple(("other", cycles, None) for _, cycles in costs))
+    said = [line for line in synth_text(others).split("\n") if line.endswith(", other")]
+    assert said == [f"as cheap      {costs[0][0]}, other", f"dearer        {costs[1][0]}, other"]
+
+
+@pytest.mark.parametrize(("live", "clusters", "cycles"), [("S", {0}, 26475), ("S % 256", {0, 1}, 13512)])
+def test_a_fitted_profile_prices_a_cluster_by_its_own_engines(live: str, clusters: set[int], cycles: int) -> None:
+    """Rows K01 and K03: 15.7 MB into one cluster, and into two. All engines of the chip would take 22,076 for K01."""
+    axes = {"S": 256 * len(clusters), "C": 61440 // len(clusters)}
+    place = {"cluster": "S / 256"} if len(clusters) > 1 else {}
+    moved = move(axes, {"tier": "hbm", "element": "S, C"}, {"tier": "dm", "slice": live, "element": "C", **place})
+    found = synthesize(moved, RNGD, axes=axes, profile="schedule", advise=False)
+    assert {one.engine.cluster for one in found.commands if one.engine} == clusters
+    ends = found.band.as_data(found.cycles) if found.band else {}
+    assert ends["low"] <= cycles <= ends["high"]
+    assert {one.engine.cluster for one in synthesize(moved, RNGD, axes=axes, advise=False).commands if one.engine} == {
+        0, 1,
+    }  # fmt: skip

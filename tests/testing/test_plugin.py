@@ -118,6 +118,17 @@ def test_settings_of_the_project_judge_as_they_do_in_check(tmp_path: Path, kind:
     assert "dmaverify.toml:2" in broken.stdout
 
 
+@pytest.mark.parametrize(("pattern", "code"), [("row*", 1), ("other*", 0)])
+def test_what_settings_expect_of_a_file_is_expected_of_its_tests(pattern: str, code: int, tmp_path: Path) -> None:
+    """As by `check`: a plan that is proved and should not be is red, and one that fails as it should is green."""
+    (tmp_path / "row.dma.toml").write_text(PLAN)
+    assert pytest_run(tmp_path).returncode == 0
+    settings = tmp_path / "dmaverify.toml"
+    settings.write_text(f'per-path-expect = {{ "{pattern}" = ["core/covers"] }}\n')
+    done = pytest_run(tmp_path)
+    assert (done.returncode, "expects core/covers, got proved" in done.stdout) == (code, bool(code))
+
+
 def test_the_fixture_gives_both_asserts(tmp_path: Path) -> None:
     (tmp_path / "row.toml").write_text(PLAN)
     (tmp_path / "test_it.py").write_text(
