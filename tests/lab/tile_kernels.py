@@ -326,7 +326,7 @@ class _Drawn:
     ) -> str:
         name = f"t{len(self.tiles)}"
         rows, cols = shape or self.shape
-        standing = self.rng.random() < 0.2 and not straight
+        standing = self.rng.random() < 0.2 and not straight and rows * self.item % 32 == 0
         given = self.rng.random() < 0.3
         boxed = self.rng.random() < 0.15 and self.boxes and not straight
         address = self.end if self.addressed else None
@@ -416,7 +416,7 @@ class _Drawn:
             out.append(Work(name, (left, right), made))
             return made
         if "turned" in work.reads:  # there and back, of tiles in rows or columns
-            if self.boxes:
+            if self.boxes or self.shape[0] * self.item % 32:  # its rows are whole blocks
                 return None
             turned = self.tile((cols, rows), shape=(self.shape[1], self.shape[0]))
             out.append(Work(name, (one, self.tile()), turned))
@@ -548,6 +548,8 @@ def _again(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
     if rng.random() < 0.5 and (tile.v_rows, tile.v_cols) == (tile.rows, tile.cols):
         rows, cols = tile.rows // 2, tile.cols * 2
         made = replace(made, rows=rows, cols=cols, v_rows=rows, v_cols=cols)
+    if made.standing and made.rows * made.item % 32:
+        return None
     place = rng.choice(_places(kernel, (Move, Work)))  # type: ignore[arg-type]
     part, tiles = _at(kernel, place), {**kernel.tiles, made.name: made}
     if isinstance(part, Move):

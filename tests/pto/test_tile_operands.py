@@ -335,7 +335,7 @@ def test_pairs_of_numbers_of_half_a_byte_are_made_of_two_elements_each(dtype: st
 
 @pytest.mark.parametrize("dtype", ["!pto.hif8", "!pto.f8E8M0", "f8E4M3", *PAIRS])
 def test_types_of_a_byte_are_moved_by_their_names(dtype: str) -> None:
-    for of in (kind("vec", 8, 16, "", dtype), f"!pto.tile_buf<vec, 8x16x{dtype}>"):
+    for of in (kind("vec", 8, 32, "v_row=8, v_col=16", dtype), f"!pto.tile_buf<vec, 8x32x{dtype}, valid=8x16>"):
         view = f"  %p = pto.castptr %a : !pto.ptr<f32> -> !pto.ptr<{dtype}>\n  %pv = pto.make_tensor_view %p, "
         view += f"shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?x{dtype}>\n"
         body = view + part("ph", "pv", dtype=dtype) + tile("u", of) + f"  pto.tload ins(%ph : f) outs(%u : {of})\n"

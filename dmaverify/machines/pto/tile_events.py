@@ -283,9 +283,24 @@ class TileMeaning(TileSorts):
             self._apart(part, stmt)
         cells = self._cells(tile, self._valid(tile), "data" if loads else "read")
         pipe = "MTE2" if loads else "FIX" if tile.kind.loc == "acc" else "MTE3"
-        made = self._use(stmt.name, pipe, [touch, cells], stmt, stores=not loads)
+        behind = self._behind(tile, stmt) if loads else []
+        made = self._use(stmt.name, pipe, [touch, cells, *behind], stmt, stores=not loads)
         atomic = f"add {tile.kind.dtype}" if stmt.adds and not loads else ""
         return [*(replace(one, atomic=atomic) for one in made[:1]), *made[1:]]
+
+    def _behind(self, tile: TileValue, stmt: TileOp) -> list[CellTouch]:
+        """The rest of the last block of each row, or column, of a tile of UB that is loaded: no text says of a tile
+        without padding that it stays what it was, and copies write whole blocks.
+        """
+        kind = tile.kind
+        if kind.loc != "vec" or kind.boxed or kind.pads or self._ragged(kind) or self.reading("tail") != "written":
+            return []
+        run = tile.rows if kind.column_major else tile.cols
+        rest = self.world.round_up(run, self.block_bytes * 8 // kind.bits) - run
+        rows = TileCells(ZERO, run, tile.rows, rest)
+        cells = TileCells(run, ZERO, rest, tile.cols) if kind.column_major else rows
+        why = f"{stmt.name} at line {stmt.span.line} writes whole blocks of {self.block_bytes} bytes"
+        return [self._cells(tile, cells, "unknown", why)] if rest != ZERO else []
 
     def _larger(self, part: TensorPart, tile: TileValue, stmt: TileOp, *, loads: bool) -> bool:
         """Whether a part has every element of the valid region: those are moved. Of a tile loaded, it has no more than

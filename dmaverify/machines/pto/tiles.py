@@ -48,6 +48,11 @@ class TileType:
         return -(-self.rows * self.cols * self.bits // 8)
 
     @property
+    def run(self) -> int:
+        """Bytes of a row, or of a column of one that lies in columns."""
+        return (self.rows if self.column_major else self.cols) * self.bits // 8
+
+    @property
     def boxes(self) -> tuple[int, int]:
         """Rows and columns of a box: 16 rows of as many bytes as the fractal says; none where it says another one."""
         fractal = next((int(word) for word in self.box.split() if word.isdigit()), 512)
