@@ -332,7 +332,7 @@ def test_rows_that_nobody_counts_are_written_where_all_that_the_tile_has_are(
     kind = VEC.replace("8x16xf32", f"8x16xf32, valid={written}x16")
     valid = f"  pto.set_validshape %t, %n, %c16 : {kind}\n" + part("pb", "bv", sizes="%n, %c16")
     body = tile("t", kind) + op("texpands", "%f", "%t") + valid + op("tstore", "%t", "%pb")
-    found = check(body, f"// dmaverify: assume %n in 0..{most}\n" if most else "")
+    found = check(body, f"// dmaverify: assume %n in 1..{most}\n" if most else "")
     assert (found.status is Status.PROVED) == proved
     assert any(said.startswith("%n <= 8") for said in found.conditions) == (not most)
 
@@ -473,3 +473,33 @@ def test_rows_of_a_tile_are_whole_blocks(kind: str, status: Status) -> None:
     body += part("pa", "av", sizes=sizes) + f"  pto.tload ins(%pa : f) outs(%t : {kind})\n"
     body += part("pb", "bv", sizes=sizes) + f"  pto.tstore ins(%t : {kind}) outs(%pb : f)\n"
     assert check(body).status is status
+
+
+@pytest.mark.parametrize(
+    ("note", "rows", "status"),
+    [
+        ("assume %n in 1..8", "%n", Status.PROVED),
+        ("assume %n in 0..8", "%n", Status.UNKNOWN),  # a copy of no rows is not defined
+        ("assume %n in 0..8", "%c0", Status.UNKNOWN),
+        ("assume %n in 0..8", "%c8", Status.PROVED),
+    ],
+)
+def test_a_load_and_a_store_move_at_least_one_row(note: str, rows: str, status: Status) -> None:
+    verdict = check(counted(rows), f"// dmaverify: {note}\n")
+    assert verdict.status is status
+    said = [f.message.split(": ", 1)[1] for f in verdict.findings]
+    assert said == [f"pto.t{what} moves at least one row" for what in ("load", "store")] * (status is Status.UNKNOWN)
+
+
+def test_that_a_size_nobody_states_is_no_zero_is_a_condition() -> None:
+    verdict = check(counted("%n"))
+    assert verdict.status is Status.PROVED
+    assert "1 <= %n (core/in-bounds: pto.tload moves at least one row)" in verdict.conditions
+
+
+def counted(rows: str) -> str:
+    """So many rows, loaded and stored."""
+    kind = "!pto.tile_buf<vec, 8x16xf32, valid=?x16>"
+    body = f"  %t = pto.alloc_tile valid_row = {rows} : {kind}\n" + part("pa", "av", sizes=f"{rows}, %c16")
+    body += f"  pto.tload ins(%pa : f) outs(%t : {kind})\n" + part("pb", "bv", sizes=f"{rows}, %c16")
+    return f"{body}  pto.tstore ins(%t : {kind}) outs(%pb : f)\n"

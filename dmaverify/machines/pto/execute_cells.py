@@ -57,6 +57,8 @@ class ElementView:
 
 def matched(view: ElementView, tile: CellTile, *, loads: bool) -> np.ndarray:
     """The address of the element of each valid cell, in their order."""
+    if not tile.rows or not tile.cols:
+        raise Beyond("a move of no elements")
     at = view.addresses()
     alike = at.size == tile.rows * tile.cols and (tile.kind.boxed or at.shape[-1] == tile.cols)
     if not alike:

@@ -130,7 +130,9 @@ class TileMeaning(TileSorts):
             if work.writes == "turned" and (out.rows, out.cols) != (Lin(out.kind.rows), Lin(out.kind.cols)):
                 why = f"{stmt.name} at line {stmt.span.line} goes over all of it, valid or not"
                 touches.append(self._cells(out, self._all(out), "unknown", why))
-            touches.append(self._cells(out, written, "data"))
+            sizes = f"{self.said(written.rows)} x {self.said(written.cols)}"
+            why = f"it makes {sizes} elements" if stmt.name.startswith(PRODUCTS) else ""
+            touches.append(self._cells(out, written, "data", why))
         used = self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt)
         return [*self._use(stmt.name, "", idle, stmt), *used]
 
@@ -275,6 +277,9 @@ class TileMeaning(TileSorts):
             sizes = f"{part.place.item_bytes} bytes in the tensor, of {tile.kind.bits // 8} in the tile"
             self.remark("ill", f"{stmt.name}: elements of {sizes}", stmt.name_span)
             return None
+        for size, what in ((tile.rows, "row"), (tile.cols, "column")):  # what a copy of none does is not defined
+            said = f"{stmt.name} moves at least one {what}"
+            self._need(compare("le", ONE - size), stmt, said, size, enough=True)
         if not alike and not loads:  # of a larger part the valid region alone is written
             part = replace(part, shape=(*part.shape[:-2], tile.rows, tile.cols))
         self.kernel.tile_moves += 0 if self.dry else 1

@@ -293,7 +293,7 @@ class TilePlaces(Carried):
         if made.place.space == tile.place.space:
             return CellTouch(made, own, self._in_boxes(tile, region, kind) if made.writes else None)
         whole = (tile.whole or tile).kind.bytes
-        every = CopyTouch("maybe" if made.writes else kind, tile.place, ZERO, Lin(whole), ())
+        every = CopyTouch("maybe" if made.writes else kind, tile.place, ZERO, Lin(whole), (), why=why)
         return CellTouch(made, own, None, every)
 
     def _element(self, tile: TileValue, number: Lin, kind: str) -> CellTouch:
