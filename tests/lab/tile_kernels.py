@@ -182,7 +182,8 @@ class TileKernel:
             more = [("%f", DTYPES[self.item])] if part.scalar else []
             more += [] if part.at is None else [(_c(n), "index") for n in part.at]
             ins = [*tiles, *more]
-            given = f"ins({', '.join(n for n, _ in ins)} : {', '.join(k for _, k in ins)}) " if ins else ""
+            how = " {exhausted = false}" if part.name == "pto.tmrgsort" and part.at is None else ""
+            given = f"ins({', '.join(n for n, _ in ins)}{how} : {', '.join(k for _, k in ins)}) " if ins else ""
             return [f"  {part.name} {given}outs(%{part.out} : {self.tiles[part.out].kind})"]
         assert isinstance(part, Move)
         if part.kind in ("put", "get"):
@@ -441,7 +442,12 @@ class _Drawn:
         if how == "merged":
             row, made = self.tile((1, 256), shape=(1, 256), straight=True), self.tile((1, 8))
             merged = self.tile((1, 256), shape=(1, 256), straight=True)
-            out += [Work("pto.texpands", (), row, None, True), Work(name, (row,), merged, (64,))]
+            out.append(Work("pto.texpands", (), row, None, True))
+            if self.rng.random() < 0.5:  # of lists, with a tile to merge them in
+                lists = (*[row] * self.rng.randint(2, 4), self.tile((1, 1024), shape=(1, 1024), straight=True))
+                out.append(Work(name, lists, merged))
+            else:
+                out.append(Work(name, (row,), merged, (64,)))
             out.append(Work("pto.textract", (merged,), made, (0, 248)))
             return made
         (rows, cols), each = self.valid, 8 // self.item

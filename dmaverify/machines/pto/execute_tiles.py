@@ -341,7 +341,7 @@ class TileRun(RunOrder):
     def _window(self, stmt: TileOp) -> list[int]:
         """The row and column from which a window begins, or other numbers that say what is written."""
         windows = stmt.work.windows
-        named = [self._int(o) for o in stmt.ins if (windows or stmt.work.numbers) and o.name in stmt.scalars]
+        named = [self._int(o) for o in stmt.ins if (windows or any(stmt.work.numbers)) and o.name in stmt.scalars]
         if windows and len(named) != 2:
             raise Beyond(f"{stmt.name} names no row and column")
         return named
