@@ -129,9 +129,9 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     return next(iter(get_close_matches(word, list(known), 1, cutoff)), None)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The hint that names the known word that was most likely meant; None where none is near."""
-    near = nearest(word, known)
+    near = nearest(word, known, cutoff)
     return f"did you mean `{near}`?" if near else None
 
 

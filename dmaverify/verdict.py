@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from dmaverify.errors import Span
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 
 OURS = frozenset({"core/internal", "core/disagreement"})
 """Rule ids of errors that are mistakes of dmaverify, whatever the input."""
@@ -89,6 +89,12 @@ class Finding:
     def count(self) -> int:
         """How many findings it stands for: the last of many in one file tells how many `and_more` there are."""
         return 1 + int(self.values.get("and_more", 0))
+
+    @property
+    def bare(self) -> Finding:
+        """Without proposals."""
+        labels = tuple(label for label in self.labels if "must be" not in label.text)
+        return replace(self, hint="", labels=labels, edits=())
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 ;   counter c1 n2 + c2 is in range and has the same address. The same holds of any weighted sum of the two counters:
 ;   coordinates, guards.
 ; relied on by: dmaverify.prove.move.units.compare
-; relied on by: dmaverify.lower.derive.coalesce
+; relied on by: dmaverify.program.command.in_step
 ; relied on by: dmaverify.layout.digits.coalesce
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/mapping.smt2#core/join

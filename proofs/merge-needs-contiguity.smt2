@@ -1,7 +1,7 @@
 ; claim: The converse: if the nest n1:s1, n2:s2 with n1 >= 2, n2 >= 1 and the loop n1 n2 : s have the same address at
 ;   the counters (1, 0) of the nest, and at (0, 1) when n2 >= 2, then s1 = n2 s, and s = s2 when n2 >= 2. So nothing
 ;   else may be merged.
-; relied on by: dmaverify.lower.derive.coalesce
+; relied on by: dmaverify.program.command.in_step
 ; relied on by: dmaverify.layout.digits.coalesce
 ; quotes: encodings/core/mapping.smt2#core/join
 ; quotes: encodings/core/sequencer.smt2#core/loop-step

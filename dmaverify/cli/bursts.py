@@ -1,6 +1,6 @@
 """The commands `bursts` and `utilization`.
 
-Knows: their arguments. Does not know: how a burst or a share of a bus is found (`cli_idma`).
+Knows: their arguments. Does not know: how a burst or a share of a bus is found (`idma`).
 Law: a line of `--stdin` is answered by one line, whatever is in it.
 """
 

@@ -150,12 +150,8 @@ def cost_of(
         data["simulation"] = simulate(commands, of).statistics()
     if explained:
         from dmaverify.cost.explain import explain
-        from dmaverify.cost.lifting import behind_bounds
 
-        found = explain(commands, of)
-        told = found.as_data()
-        data["explanation"] = {key: told[key] for key in ("because", "engines_in_use", "commands", "sides", "advice")}
-        data["explanation"]["bounds"] = [one.as_data() for one in behind_bounds(found, of)]
+        data["explanation"] = explain(commands, of).as_data()
     return price, data
 
 
@@ -190,12 +186,9 @@ def cost_text(
             lines += [f"  {'':{wide}}  {term.why}", f"  {'':{wide}}  {term.source}"]
     if price.sides and explain:
         from dmaverify.cost.explain import explain as explained
-        from dmaverify.cost.lifting import behind_bounds
-        from dmaverify.report.cost import bound_lines, explanation_lines
+        from dmaverify.report.cost import explanation_lines
 
-        found = explained(commands, of)
-        lines += explanation_lines(found)
-        lines += bound_lines(behind_bounds(found, of))
+        lines += explanation_lines(explained(commands, of))
     if price.sides and formula:
         from dmaverify.report.cost import formula_lines
 

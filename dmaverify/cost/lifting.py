@@ -1,6 +1,6 @@
 """Bound by bound: what stands behind each term of a cost, in bits, banks, channels and DMNs, and what would lift it.
 
-Knows: the facts of both sides (`cost.explain`), which term rests on which of them.
+Knows: the facts of both sides (`side_facts`), which term rests on which of them.
 Does not know: how any of it is printed, mappings, axes.
 Law: every sentence follows from the facts of the side that the term is of; a term of which nothing is known has no
 sentence; an order of loops is said to lift a term where it was priced and does; a layout that would, is said to be one.
@@ -13,16 +13,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from dmaverify.cost.bounds import ALL_ENGINES
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.explain import INNER_REQUESTS, Explanation, SideFacts, listed
-from dmaverify.cost.inside import said_of_move
-from dmaverify.cost.model import cost
+from dmaverify.cost.inside import said_of_move, toggled_by
+from dmaverify.cost.model import Cost, cost, engine_of
+from dmaverify.cost.nest import PacketNest
+from dmaverify.cost.side_facts import INNER_REQUESTS, SideFacts
 from dmaverify.cost.sides import REREADS
 from dmaverify.errors import many
-from dmaverify.values import asdict, dataclass
+from dmaverify.program.command import Command
+from dmaverify.values import dataclass
+
+NEAR = 0.5
+"""A bound is near the dearest one where it is at least this part of it: lifting that alone would leave this one."""
+LONG_RUNS = 0.1
+"""How much dearer long runs make a window before it is worth a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class PricedCommands:
+    """Commands with their cost, and the data that it is of."""
+
+    cost: Cost
+    commands: tuple[Command, ...]
+    data: CostData
+
+    @property
+    def engines(self) -> int:
+        return len({engine_of(command) for command in self.commands})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +53,14 @@ class Behind:
     behind: str
     lift: str
 
-    def as_data(self) -> Mapping[str, Any]:
-        return asdict(self)
+
+def near(bounds: Sequence[Behind]) -> list[Behind]:
+    """The bounds near the dearest one."""
+    most = max((one.cycles for one in bounds), default=0.0)
+    return [one for one in bounds if one.cycles >= NEAR * most]
 
 
-def behind_bounds(found: Explanation, data: CostData) -> tuple[Behind, ...]:
+def behind_bounds(facts: Sequence[SideFacts], found: PricedCommands) -> tuple[Behind, ...]:
     """Every bound of the cost but the start-up, the dearest first."""
     told = []
     for term in found.cost.terms:
@@ -46,8 +68,8 @@ def behind_bounds(found: Explanation, data: CostData) -> tuple[Behind, ...]:
             continue
         teller = TELLERS.get(term.name.removesuffix(ALL_ENGINES).removeprefix("read ").removeprefix("write "))
         role = term.name.split()[0]
-        sides = [side for side in found.sides if role not in ("read", "write") or side.role == role]
-        behind, lift = teller(sides, found, data, term.name) if teller is not None else ("", "")
+        sides = [side for side in facts if role not in ("read", "write") or side.role == role]
+        behind, lift = teller(sides, found, term.name) if teller is not None else ("", "")
         told.append(Behind(term.name, term.cycles, behind, lift))
     return tuple(told)
 
@@ -64,24 +86,28 @@ def _bits(bits: Sequence[int]) -> str:
     return f"bit {bits[0]}" if len(bits) == 1 else f"bits {listed(bits)}"
 
 
-def _worth(said: str, bits: Sequence[int], side: SideFacts, found: Explanation, data: CostData, name: str) -> str:
+def listed(bits: Sequence[int]) -> str:
+    return ", ".join(str(bit) for bit in bits)
+
+
+def _worth(said: str, bits: Sequence[int], side: SideFacts, found: PricedCommands, name: str) -> str:
     """The sentence with what it brings, where the bound falls in the order that it proposes."""
-    then = said_of_move(found.cost, found.program, bits, side.role, partial(cost, profile=data), name)
+    then = said_of_move(found.cost, found.commands, bits, side.role, partial(cost, profile=found.data), name)
     return f"{said}{then}" if then else ""
 
 
 # ---------------------------------------------------------------- the engine
 
 
-def _issue(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
-    told, lift = [], ""
+def _issue(sides: Sides, found: PricedCommands, name: str) -> Told:
+    told, lift = [], _slow_on_silicon(found, name)
     for side in sides:
         told.append(f"{side.role}: runs of {side.run_bytes:,} B, {side.windows_per_run:.2f} windows each")
         if side.tier == "hbm" and side.crossing_packets:
             many = f"{side.crossing_packets:,} {side.role} packets"
-            lift = lift or f"begin runs on {data.hbm.window} bytes: {many} cross one boundary more"
-        elif side.tier == "hbm" and side.run_bytes < data.hbm.window:
-            lift = lift or f"longer runs: one of {side.run_bytes} B pays for a whole window of {data.hbm.window}"
+            lift = lift or f"begin runs on {found.data.hbm.window} bytes: {many} cross one boundary more"
+        elif side.tier == "hbm" and side.run_bytes < found.data.hbm.window:
+            lift = lift or f"longer runs: one of {side.run_bytes} B pays for a whole window of {found.data.hbm.window}"
         elif side.tier == "hbm" and side.role == "read" and side.readers >= REREADS:
             lift = lift or f"each byte is read {side.readers} times: load once and copy within DM"
     if not lift and found.engines == 1 and sum(side.windows for side in sides) > 2 * INNER_REQUESTS:
@@ -89,30 +115,54 @@ def _issue(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
     return "; ".join(told), lift
 
 
-def _sequence(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
-    return f"{found.commands} commands on {found.engines} engines", "fewer commands: each waits for the one before it"
+def _slow_on_silicon(found: PricedCommands, name: str) -> str:
+    """What silicon is slow at and the documents do not speak of; only profiles that price it say so."""
+    reads = [read for read, _ in found.cost.sides] if name.startswith("read") else []
+    together = max((read.again for read in reads), default=0)
+    if together > 1:
+        return (
+            f"{together} engines read the same windows in the same order and wait for each other: "
+            "let each begin at another window, or load once and copy within DM"
+        )
+    more = max((read.longer / (read.issue - read.longer) for read in reads), default=0.0)
+    if more > LONG_RUNS:
+        return (
+            f"on silicon a window of these long runs takes {more:.0%} longer than one of a run of 256 B: "
+            "let slices take runs of 256 B in turns (another layout in HBM)"
+        )
+    return ""
+
+
+def _sequence(sides: Sides, found: PricedCommands, name: str) -> Told:
+    return (
+        f"{len(found.commands)} commands on {found.engines} engines",
+        "fewer commands: each waits for the one before it",
+    )
 
 
 # ---------------------------------------------------------------- HBM
 
 
-def _channels(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
+def _channels(sides: Sides, found: PricedCommands, name: str) -> Told:
     told, lift = [], ""
     for side in _of(sides, "hbm"):
         if not side.channels:
             continue
         still = [bit for bit in range(8, 13) if bit not in side.toggled]
         told.append(
-            f"{side.role}: {side.channels} of {data.hbm_channels} channels, {side.stacks} of 2 stacks"
+            f"{side.role}: {side.channels} of {found.data.hbm_channels} channels, {side.stacks} of 2 stacks"
             + (f", address {_bits(still)} never toggled" if still else "")
         )
-        lift = lift or _more_channels(side, data)
+        lift = lift or _more_channels(side, found.data)
     return "; ".join(told), lift
 
 
 def _more_channels(side: SideFacts, data: CostData) -> str:
-    if not side.channels or side.channels >= data.hbm_channels or side.windows < data.hbm_channels:
+    if not side.channels or side.channels * 4 > data.hbm_channels * 3 or side.windows < data.hbm_channels:
         return ""
+    distinct = -(-side.windows // side.readers)
+    if side.readers >= REREADS and distinct < data.hbm_channels:
+        return f"load {many(distinct, 'window')} once, not {side.readers} times, and copy within DM"
     if 8 not in side.toggled:
         return "toggle bit 8, which alone selects the stack: an axis at a stride of 256 bytes (layout, not loop order)"
     never = [bit for bit, _ in side.never]
@@ -121,7 +171,7 @@ def _more_channels(side: SideFacts, data: CostData) -> str:
     return ""
 
 
-def _stack(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
+def _stack(sides: Sides, found: PricedCommands, name: str) -> Told:
     hbm = [side for side in _of(sides, "hbm") if side.channels]
     one = [side for side in hbm if 8 not in side.toggled]
     told = "; ".join(f"{side.role}: {side.stacks} of 2 stacks, {side.channels} channels" for side in hbm)
@@ -129,13 +179,19 @@ def _stack(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
         return f"{told}; address bit 8 selects the stack and is never toggled", (
             "toggle bit 8: an axis at a stride of 256 bytes (layout, not loop order)"
         )
-    return told, ""
+    parts: dict[tuple[int, int], list[PacketNest]] = {}
+    for command, pair in zip(found.commands, found.cost.sides, strict=True):
+        engine = engine_of(command)
+        own = [side.nest for side in pair if side.port.tier == "hbm"]
+        parts.setdefault((engine.chip, engine.cluster), []).extend(own)
+    apart = any(nests and 8 not in toggled_by(nests) for nests in parts.values())
+    return told, "spread each cluster's part over both stacks (address bit 8)" if apart else ""
 
 
-def _rows(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
+def _rows(sides: Sides, found: PricedCommands, name: str) -> Told:
     told, lift = [], ""
     for side in _of(sides, "hbm"):
-        inner = [bit for bit in side.toggled_inner if "row" in data.hbm.feeds(bit)]
+        inner = [bit for bit in side.toggled_inner if "row" in found.data.hbm.feeds(bit)]
         low = [bit for bit in side.toggled if 8 <= bit <= 16 and bit not in side.toggled_inner]
         if not inner:
             continue
@@ -143,16 +199,16 @@ def _rows(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
         told.append(f"{side.role}: the innermost {INNER_REQUESTS} requests toggle row {_bits(inner)}{banks}")
         if low:
             said = f"move the loops that toggle {_bits(low)} inside of those that toggle {_bits(inner)}"
-            lift = lift or _worth(said, low, side, found, data, name)
+            lift = lift or _worth(said, low, side, found, name)
         else:
             lift = lift or f"no loop toggles bits 8 to 16 instead: only a layout with {_bits(inner)} further out"
     return "; ".join(told), lift
 
 
-def _groups(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
+def _groups(sides: Sides, found: PricedCommands, name: str) -> Told:
     told = []
     for side in _of(sides, "hbm"):
-        select = data.hbm.bank_group
+        select = found.data.hbm.bank_group
         inner = [bit for bit in select if bit in side.toggled_inner]
         if len(inner) == len(select) or not side.channels:
             continue
@@ -161,7 +217,7 @@ def _groups(sides: Sides, found: Explanation, data: CostData, name: str) -> Told
     return "; ".join(told), ""
 
 
-def _partial(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
+def _partial(sides: Sides, found: PricedCommands, name: str) -> Told:
     for side in _of(sides, "hbm"):
         if side.role == "write" and side.partial_windows:
             offsets = listed(side.offsets[:6]) + (", ..." if len(side.offsets) > 6 else "")
@@ -174,9 +230,9 @@ def _partial(sides: Sides, found: Explanation, data: CostData, name: str) -> Tol
 # ---------------------------------------------------------------- DM and the rest
 
 
-def _dmns(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
+def _dmns(sides: Sides, found: PricedCommands, name: str) -> Told:
     told, lift = [], ""
-    bit = data.dm.dmn[0]
+    bit = found.data.dm.dmn[0]
     for side in _of(sides, "dm"):
         if not side.dmns:
             continue
@@ -185,7 +241,7 @@ def _dmns(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
         told.append(f"{side.role}: {many(side.dmns, 'DMN')}, {many(side.slices, 'slice')}{inside}")
         if not inner and bit in side.toggled and side.dmns > 1:
             said = f"move the loop that toggles bit {bit} inside: an engine's two DMNs then work in turns"
-            lift = lift or _worth(said, [bit], side, found, data, name)
+            lift = lift or _worth(said, [bit], side, found, name)
         elif side.dmns == 1 and side.packets > 1:
             lift = (
                 lift or f"slices in both of an engine's DMNs (bit {bit}; layout, not loop order): up to twice the rate"
@@ -193,11 +249,11 @@ def _dmns(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
     return "; ".join(told), lift
 
 
-def _link(sides: Sides, found: Explanation, data: CostData, name: str) -> Told:
+def _link(sides: Sides, found: PricedCommands, name: str) -> Told:
     return "all bytes cross one link at 30 B/cycle", ""
 
 
-TELLERS: Mapping[str, Callable[[Sides, Explanation, CostData, str], Told]] = {
+TELLERS: Mapping[str, Callable[[Sides, PricedCommands, str], Told]] = {
     "issue": _issue,
     "sequence": _sequence,
     "channels": _channels,

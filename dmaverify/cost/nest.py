@@ -13,12 +13,12 @@ Relied on (proofs/): packet-split-count, windows-aligned, windows-touched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from math import gcd, prod
 
 from dmaverify.errors import InputError
-from dmaverify.program.command import Command, Port
+from dmaverify.program.command import Command, Port, coalesce
 from dmaverify.values import dataclass, replace
 
 STATES = 1_000
@@ -300,7 +300,7 @@ def _digit_spread(nest: PacketNest, masks: tuple[int, ...], window: int) -> tupl
     low = window.bit_length() - 1
     many = touched(0, nest.size, window)
     limit = window * many - nest.size
-    loops = joined(sorted(nest.loops, key=lambda loop: loop[1]))
+    loops = coalesce(sorted(nest.loops, key=lambda loop: -loop[1]))
     waiting = sorted(((s & -s).bit_length() - 1, s >> ((s & -s).bit_length() - 1), n) for n, s in loops if s)
     width = (nest.packets * (many + 1)).bit_length()
     lanes, steps = 1 << len(masks), tuple[int, ...]()
@@ -327,17 +327,6 @@ def _digit_spread(nest: PacketNest, masks: tuple[int, ...], window: int) -> tupl
 
 
 State = tuple[int, int, tuple[int, ...]]
-
-
-def joined(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Loops, innermost first, those that go on where another ends made one."""
-    found: list[tuple[int, int]] = []
-    for count, stride in loops:
-        if found and stride and found[-1][0] * found[-1][1] == stride:
-            found[-1] = (found[-1][0] * count, found[-1][1])
-        else:
-            found.append((count, stride))
-    return found
 
 
 def _carried(states: dict[State, int], level: int, masks: tuple[int, ...], width: int) -> dict[State, int]:

@@ -175,26 +175,23 @@ def _turns_at(region: Region, beside: _Beside, data: CostData) -> int:
     return len(here) if not data.region_of_all or all(beside.readers[one] <= here for one in others) else 1
 
 
-def _plain(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Loops, innermost first, as few as walk the same: one that goes on where the inner one ends is part of it."""
-    found: list[tuple[int, int]] = []
-    for count, step in loops:
-        if found and step == found[-1][0] * found[-1][1]:
-            found[-1] = (found[-1][0] * count, found[-1][1])
-        else:
-            found.append((count, step))
-    return found
-
-
-def _joint(read: RequestWalk, write: RequestWalk) -> list[tuple[int, int, int]]:
-    """(count, read step, write step), innermost first, joined only where both sides go on."""
-    found: list[tuple[int, int, int]] = []
-    for (count, one), (_, other) in zip(reversed(read.loops), reversed(write.loops), strict=True):
-        if found and (one, other) == (found[-1][0] * found[-1][1], found[-1][0] * found[-1][2]):
+def _plain(loops: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Loops (count, step of each side), innermost first, as few as walk the same: one that goes on where the inner one
+    ends, on all sides, is part of it.
+    """
+    found: list[tuple[int, ...]] = []
+    for count, *steps in loops:
+        if found and steps == [found[-1][0] * step for step in found[-1][1:]]:
             found[-1] = (found[-1][0] * count, *found[-1][1:])
         else:
-            found.append((count, one, other))
+            found.append((count, *steps))
     return found
+
+
+def _joint(read: RequestWalk, write: RequestWalk) -> list[tuple[int, ...]]:
+    """(count, read step, write step), innermost first."""
+    pairs = zip(reversed(read.loops), reversed(write.loops), strict=True)
+    return _plain((count, one, other) for (count, one), (_, other) in pairs)
 
 
 def _memory(walk: RequestWalk, spm_stride: int) -> tuple[str, int, int, int]:
@@ -203,7 +200,7 @@ def _memory(walk: RequestWalk, spm_stride: int) -> tuple[str, int, int, int]:
     return tier, walk.port.chip, cluster, walk.first // spm_stride if tier == "spm" else 0
 
 
-Region = tuple[tuple[str, int, int, int], int, tuple[tuple[int, int], ...]]
+Region = tuple[tuple[str, int, int, int], int, tuple[tuple[int, ...], ...]]
 
 
 def _region(walk: RequestWalk, spm_stride: int) -> Region:

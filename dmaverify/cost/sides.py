@@ -16,11 +16,11 @@ from math import ceil, prod
 from typing import NamedTuple
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, joined, nest_of, residues, spread, windows
+from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, nest_of, residues, spread, windows
 from dmaverify.cost.part_windows import written_in_part
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
-from dmaverify.program.command import Command, Engine, Port
+from dmaverify.program.command import Command, Engine, Port, coalesce
 from dmaverify.values import dataclass, field, replace
 
 
@@ -178,15 +178,15 @@ class Stores:
             self.clusters.add((read.port.chip, read.port.cluster))
 
 
-Region = tuple[tuple[str, int, int], int, tuple[tuple[int, int], ...]]
+Region = tuple[tuple[str, int, int], int, tuple[tuple[int, ...], ...]]
 
 
 def region_of(side: SideCost) -> Region:
     """What a side walks over: its memory, base, and the loops that move it, in the fewest loops; bytes are one, so that
     packets of any size may tell it.
     """
-    moving = (loop for loop in reversed(side.nest.loops) if loop[1])
-    return side.memory, side.nest.base, tuple(joined([(side.nest.size, 1), *moving]))
+    moving = (loop for loop in side.nest.loops if loop[1])
+    return side.memory, side.nest.base, tuple(coalesce([*moving, (side.nest.size, 1)]))
 
 
 REREADS = 4

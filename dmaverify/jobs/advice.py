@@ -48,9 +48,7 @@ def advised(verdict: Verdict, transfer: Transfer, target: Target, options: Optio
         facts = price_facts(commands, target)
     except InputError:  # no price: half bytes, or a memory without a model
         return verdict
-    limits = target.limits_with(transfer.limits)
-    tiers = transfer.source.tier, transfer.dest.tier
-    ruling = Ruling(target, target.engine_of(*tiers), *tiers, transfer.dtype, limits, options.readings)
+    ruling = Ruling.of_move(target, transfer, options.readings)
     span = next((c.span for c in commands if c.span is not None), None)
     packet = transfer.stream.packet.span if transfer.stream is not None and not transfer.given else None
     place = Instance(SCOPE, facts, "commands", span or transfer.span, packet_span=packet)

@@ -50,7 +50,7 @@ class Confirming:
         edits = self._size_edit(size) if size else finding.edits
         found = self._tried(tuple(edits), verdict.name, whole=size is not None) if edits else None
         if found is None:
-            return self._bare(finding)
+            return finding.bare
         trial, left = found
         hint = self._in_text(finding.hint, trial) if not size else finding.hint
         first, *others = hint.split("; or ", 1)
@@ -58,13 +58,8 @@ class Confirming:
         if not left:
             return replace(finding, hint=first + more)
         if finding.rule in left or size:
-            return self._bare(finding)
+            return finding.bare
         return replace(finding, hint=f"{CHECKED.sub('', first)}: that mends this finding, not the others{more}")
-
-    def _bare(self, finding: Finding) -> Finding:
-        """Without a proposal that the text does not bear out."""
-        labels = tuple(label for label in finding.labels if "must be" not in label.text)
-        return replace(finding, hint="", labels=labels, edits=())
 
     @staticmethod
     def _in_text(hint: str, trial: Sequence[Edit]) -> str:

@@ -23,7 +23,7 @@ from dmaverify.lower.tables import fetch_size, merged, table_of
 from dmaverify.lower.text import number_text, sequencer_text
 from dmaverify.plan.plan import Plan
 from dmaverify.program.access import Access
-from dmaverify.program.command import Command, Entry, Sequencer
+from dmaverify.program.command import Command, Entry, Sequencer, in_step
 from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
@@ -70,13 +70,7 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
 
 def merged_text(text: Sequencer) -> Sequencer:
     """Adjacent entries merged ("Sequencer", Merging Entries); the label of a merged entry is the pair of its parts'."""
-    groups: list[list[Entry]] = []  # innermost first, the entries of a group outer to inner
-    for entry in reversed([e for e in text.entries if e.count != 1]):
-        if groups and entry.stride == prod(e.count for e in groups[-1]) * groups[-1][-1].stride:
-            groups[-1].insert(0, entry)
-        else:
-            groups.append([entry])
-    entries = tuple(_one_entry(group) for group in reversed(groups))
+    entries = tuple(map(_one_entry, in_step(text.entries, lambda entry: (entry.count, entry.stride))))
     return Sequencer(entries or (Entry(1, 1),), text.packet, text.tier, text.base, text.place)
 
 

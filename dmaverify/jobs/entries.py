@@ -83,14 +83,20 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
         return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source, machines)
     begin_beside(plan, chosen)
     found += [unreadable(e.errors, plan.path, Verdict(e.name, "", Status.ERROR, line=e.line)) for e in plan.unread]
+    if plan.transfers:
+        from dmaverify.jobs.advice import advised
     for one in plan.transfers:
         judge(check_transfer, one.transfer, one.transfer.target, problems=one.problems, line=one.line)
+        machine = plan.targets[one.transfer.target]
         if chosen.repair and found[-1].status is Status.REFUTED and one.transfer.stream is not None:
-            found[-1] = _pointed(found[-1], one.transfer, plan.targets[one.transfer.target], chosen)
+            from dmaverify.jobs.derivation import pointed_to_segments
+
+            told = partial(pointed_to_segments, found[-1], one.transfer, machine)
+            found[-1] = _further(found[-1], one.transfer, told, chosen)
         if one.transfer.form is not None and chosen.repair and _has_meaning(found[-1]):
-            machine = plan.targets[one.transfer.target]
             found[-1] = part_of(machine, "reword").in_words(one.transfer, machine, plan.axes, found[-1])
-        found[-1] = _advised(found[-1], one.transfer, plan.targets[one.transfer.target], chosen)
+        told = partial(advised, found[-1], one.transfer, machine, chosen)
+        found[-1] = _further(found[-1], one.transfer, told, chosen)
     for access in plan.accesses:
         judge(check_access, access, access.target)
     if plan.indirects:
@@ -138,23 +144,10 @@ def _differing(
     return replace(verdict, assumptions=(*verdict.assumptions, *told)) if told else verdict
 
 
-def _advised(verdict: Verdict, transfer: Transfer, target: Target, options: Options) -> Verdict:
-    """The verdict with advice on its cost; as it was where a limit ends that."""
-    from dmaverify.jobs.advice import advised
-
-    told = guarded(
-        lambda: [advised(verdict, transfer, target, options)], options.limits, name=verdict.name, path=verdict.path,
-        line=verdict.line, target=verdict.target, span=transfer.span,
+def _further(verdict: Verdict, transfer: Transfer, told: Callable[[], Verdict], options: Options) -> Verdict:
+    """The verdict with what is `told` besides; as it was where a limit ends that."""
+    found = guarded(
+        lambda: [told()], options.limits, name=verdict.name, path=verdict.path, line=verdict.line,
+        target=verdict.target, span=transfer.span,
     )[0]  # fmt: skip
-    return told if told.status is verdict.status else verdict
-
-
-def _pointed(verdict: Verdict, transfer: Transfer, target: Target, options: Options) -> Verdict:
-    """The verdict with a word on segments that are proved; as it was where a limit ends the trial."""
-    from dmaverify.jobs.derivation import pointed_to_segments
-
-    told = guarded(
-        lambda: [pointed_to_segments(verdict, transfer, target)], options.limits, name=verdict.name, path=verdict.path,
-        line=verdict.line, target=verdict.target, span=transfer.span,
-    )[0]  # fmt: skip
-    return verdict if told.status is Status.UNKNOWN else told
+    return found if found.status is verdict.status else verdict

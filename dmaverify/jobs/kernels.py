@@ -19,7 +19,7 @@ from dmaverify.machines.pto.emit import canonical, fields_of, words_of_copy
 from dmaverify.machines.pto.named import NamedFunction, functions_of, kernel_at
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, misfits, unpack
-from dmaverify.prove.sameness import Sameness
+from dmaverify.prove.sameness import Sameness, worst_of
 from dmaverify.values import replace
 
 
@@ -133,12 +133,7 @@ def same_kernels(a: str, b: str, tiers: Sequence[str] = ()) -> tuple[Sameness, s
                 else "\n  = help: `--tier gm` asks no more than whether both leave the same in global memory"
             )
         answers.append((found, said))
-    worst = next((s for s in ("refuted", "unknown") if any(f.status == s for f, _ in answers)), "proved")
-    first = next(f for f, _ in answers if f.status == worst)
-    if worst == "proved":
-        supposed = tuple(dict.fromkeys(one for found, _ in answers for one in found.conditions))
-        first = replace(first, copies=sum(f.copies for f, _ in answers), conditions=supposed)
-    return first, "\n".join(said for _, said in answers)
+    return worst_of([found for found, _ in answers]), "\n".join(said for _, said in answers)
 
 
 def _pairs(a: str, b: str) -> list[tuple[NamedFunction, NamedFunction]]:

@@ -1,7 +1,7 @@
 """Changes of a plan that might mend a broken rule of the machine: shorter packets, longer rows.
 
 Knows: streams and mappings as text, their last terms, divisors and multiples.
-Does not know: rules, whether a proposal helps (`jobs_fix` tries it on the whole plan).
+Does not know: rules, whether a proposal helps (`fix` tries it on the whole plan).
 Law: a proposal of a packet leaves the move as it is; one that pads changes both layouts, so it is only ever told,
 never written into a file.
 """

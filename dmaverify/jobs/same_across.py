@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.same_kernels import settled_kernel
-from dmaverify.jobs.same_programs import program_of_plan
+from dmaverify.jobs.same_programs import program_for
 from dmaverify.jobs.same_runs import BYTE, held, ran_across, size_of
 from dmaverify.language.affine import Lin, World
 from dmaverify.program.instructions import Copy, Event, Place
@@ -36,9 +36,7 @@ MACHINE = "pto"
 
 def same_across(plan: Plan, side: NamedFunction, *, rlimit: int) -> Sameness:
     """Whether a plan's one entry leaves what a kernel leaves. Raises InputError, Disagreement."""
-    program = program_of_plan(plan)
-    if program.target != MACHINE:
-        raise InputError(f"`{program.name}` is no plan of {MACHINE}", program.span, "name one")
+    program = program_for(plan, MACHINE)
     taken = home.side_of(program, plan.axes, plan.targets[program.target])
     conditions: list[str] = []
     open_ = home.order_matters(taken, rlimit, conditions)

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.same_programs import MOST_LOWERED, program_of_plan, same_plans
+from dmaverify.jobs.same_programs import MOST_LOWERED, program_for, same_plans
 from dmaverify.jobs.same_runs import held
 from dmaverify.language.files import named
 from dmaverify.machines.idma.c.followed import DriverRun
 from dmaverify.machines.idma.same import MACHINE, DriverFile, driver_file, function_named, run_alone, same_functions
 from dmaverify.plan.plan import Plan, select
 from dmaverify.plan.read import read_plan_text
-from dmaverify.prove.sameness import Sameness
+from dmaverify.prove.sameness import Sameness, unread, worst_of
 from dmaverify.values import replace
 
 NAME = "launches"
@@ -40,11 +40,7 @@ def same_drivers(
         found, ran = same_functions((files[0], pair[0]), (files[1], pair[1]), left)
         found = held(found, ran, f"`{shown[0]}` and `{shown[1]}`")
         answers.append((found, found.text(*shown)))
-    worst = next((s for s in ("refuted", "unknown") if any(f.status == s for f, _ in answers)), "proved")
-    first = next(found for found, _ in answers if found.status == worst)
-    if worst == "proved":
-        first = replace(first, conditions=tuple(dict.fromkeys(c for found, _ in answers for c in found.conditions)))
-    return first, "\n".join(text for _, text in answers)
+    return worst_of([found for found, _ in answers]), "\n".join(text for _, text in answers)
 
 
 def same_driver_and_plan(
@@ -54,9 +50,7 @@ def same_driver_and_plan(
     """Whether a plan's one entry leaves what a function leaves that does nothing but launch and wait, all of whose
     values its file gives; `plan_first`: it is the first of the two. Raises InputError, Disagreement.
     """
-    program = program_of_plan(plan)
-    if program.target != MACHINE:
-        raise InputError(f"`{program.name}` is no plan of {MACHINE}", program.span, "name one")
+    program_for(plan, MACHINE)
     path, wanted = named(name)
     file = driver_file(path, engine, defines)
     run, conditions = run_alone(file, function_named(file, wanted))
@@ -66,7 +60,7 @@ def same_driver_and_plan(
     try:
         made = select(read_plan_text(file.lowered(NAME, run, launches)), NAME)
     except InputError as error:
-        return Sameness("unknown", error.message, places=(error.span,) if error.span else ())
+        return unread(error)
     sides = (plan, made) if plan_first else (made, plan)
     found = same_plans(sides[0], sides[1], rlimit=rlimit)
     every = tuple(dict.fromkeys((*found.conditions, *conditions)))
@@ -109,4 +103,4 @@ def left_by_launches(
         ]
         return same_plans(plans[0], plans[1], rlimit=rlimit)
     except InputError as error:
-        return Sameness("unknown", error.message, places=(error.span,) if error.span else ())
+        return unread(error)

@@ -25,7 +25,7 @@ from dmaverify.machines.pto.work import NOBODY, work_of
 from dmaverify.program.instructions import Copy
 from dmaverify.prove.flow.same import Issued, same
 from dmaverify.prove.options import Options
-from dmaverify.prove.sameness import Sameness
+from dmaverify.prove.sameness import Sameness, unread
 from dmaverify.prove.smt import RLIMIT
 from dmaverify.values import replace
 from dmaverify.verdict import Status
@@ -49,7 +49,7 @@ def _by_events(one: NamedFunction, other: NamedFunction, *, settled: bool) -> Sa
     try:
         kernels = [side.kernel(canonical=True) for side in (one, other)]
     except InputError as error:
-        return Sameness("unknown", error.message, places=(error.span,) if error.span else ())
+        return unread(error)
     first, second = kernels
     if list(first.roots.values()) != list(second.roots.values()) and len(first.roots) != len(second.roots):
         return Sameness("unknown", f"{len(first.roots)} pointer arguments against {len(second.roots)}")

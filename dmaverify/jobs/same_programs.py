@@ -96,6 +96,14 @@ def same_transfers(one: Plan, other: Plan, *, rlimit: int) -> Sameness:
     return replace(left, witness=shown, notes=(*left.notes, *found.notes))
 
 
+def program_for(plan: Plan, machine: str) -> Program:
+    """As `program_of_plan`. Raises InputError for a plan of another machine."""
+    program = program_of_plan(plan)
+    if program.target != machine:
+        raise InputError(f"`{program.name}` is no plan of {machine}", program.span, "name one")
+    return program
+
+
 def program_of_plan(plan: Plan) -> Program:
     """The program of a plan that has nothing else; a transfer, gather or scatter is a program of one step."""
     if plan.programs:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from itertools import permutations
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.same_programs import MOST_LOWERED, program_of_plan, same_programs
+from dmaverify.jobs.same_programs import MOST_LOWERED, program_for, program_of_plan, same_programs
 from dmaverify.jobs.same_runs import BY_RUNS, left_behind_run
 from dmaverify.language.files import named
 from dmaverify.machines.rngd.rust.asked_terms import RANGES, equal, of_number
@@ -29,7 +29,7 @@ from dmaverify.program.ways import ANY, WayTerm
 from dmaverify.prove.flow import same as home
 from dmaverify.prove.flow.way_conditions import impossible, numbers_of
 from dmaverify.prove.options import Options
-from dmaverify.prove.sameness import WORDS, Sameness
+from dmaverify.prove.sameness import WORDS, Sameness, unread, worst_of
 from dmaverify.targets.target import load_target
 from dmaverify.values import replace
 from dmaverify.verdict import Severity, Status
@@ -65,9 +65,7 @@ def same_rust(names: Sequence[str], *, rlimit: int) -> Sameness:
         if found.status == "refuted":
             return found
         answers.append(found)
-    open_ = next((one for one in answers if one.status == "unknown"), None)
-    held = tuple(dict.fromkeys(condition for one in answers for condition in one.conditions))
-    return open_ or replace(answers[0], conditions=held, copies=sum(one.copies for one in answers))
+    return worst_of(answers)
 
 
 def _at_numbers(
@@ -118,9 +116,7 @@ def same_rust_and_plan(plan: Plan, name: str, *, rlimit: int, plan_first: bool =
     """Whether a plan's one entry leaves in HBM what a kernel leaves there; `plan_first`: it is the first of the two.
     Raises InputError, Disagreement.
     """
-    program = program_of_plan(plan)
-    if program.target != MACHINE:
-        raise InputError(f"`{program.name}` is no plan of {MACHINE}", program.span, "name one")
+    program = program_for(plan, MACHINE)
     kernel = followed_kernel(*named(name))
     opened = _opened(kernel)
     if opened is None and kernel.numbers:
@@ -233,7 +229,7 @@ def _lowered(
     try:
         lowered = lowered_kernel(kernel, load_target(MACHINE), at, end)
     except InputError as error:
-        return Sameness("unknown", f"{kernel.item.name}: {error.message}", places=(error.span,) if error.span else ())
+        return unread(error, f"{kernel.item.name}: ")
     why, conditions = _judged(kernel)
     if why:
         return Sameness("unknown", f"{kernel.item.name} is not proved (`check` says why): {why}")

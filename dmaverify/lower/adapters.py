@@ -19,11 +19,11 @@ from dmaverify.language.numbers import gcd, least, most, step_gcd
 from dmaverify.language.served import TooManyCells, walked_again
 from dmaverify.layout.addresses import BYTE
 from dmaverify.layout.digits import Digit, Gap, NotDigits, compile_digits
-from dmaverify.lower.derive import Fragment, coalesce, command_of, derive
+from dmaverify.lower.derive import Fragment, command_of, derive
 from dmaverify.lower.pairing import PortRule, Trouble
 from dmaverify.lower.pairing import pair as pair_up
 from dmaverify.program.access import Access
-from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer
+from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer, coalesce
 from dmaverify.program.move import Stream
 from dmaverify.program.space import Space, divisor_bytes, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor

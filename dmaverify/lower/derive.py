@@ -8,8 +8,6 @@ derived: `Trouble`.
 
 Source: "Sequencer", Configuration and Configuration Examples; "DMA Engine", Implementation Details;
 docs/machines/rngd.md 4.1.
-
-Relied on (proofs/): merge-keeps-addresses, merge-needs-contiguity.
 """
 
 from __future__ import annotations
@@ -362,20 +360,3 @@ def _entries(fragments: Sequence[Fragment], side: str, width: int) -> tuple[Entr
         last = entries[-1]
         return (*entries[:-1], Entry(last.count * width, 1, last.label))
     return (*entries, Entry(width, 1, BYTE))
-
-
-# ---------------------------------------------------------------- merging entries
-
-
-def coalesce(entries: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Adjacent entries `(count, stride, ...)` that step as one, merged, innermost first ("Sequencer", Merging Entries).
-
-    All strides must agree: `outer.stride = inner.count * inner.stride` on every side. Counts of 1 vanish.
-    """
-    out: list[tuple[int, ...]] = []
-    for entry in reversed([e for e in entries if e[0] != 1]):
-        if out and all(o == out[-1][0] * i for o, i in zip(entry[1:], out[-1][1:], strict=True)):
-            out[-1] = (entry[0] * out[-1][0], *out[-1][1:])
-        else:
-            out.append(entry)
-    return out[::-1]

@@ -9,13 +9,13 @@ keeps the promise and the other does not is different.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from dmaverify.errors import Span
 from dmaverify.lower.adapters import STREAM
-from dmaverify.lower.derive import coalesce, derive
+from dmaverify.lower.derive import derive
 from dmaverify.lower.pairing import PortRule, Trouble, pair
-from dmaverify.program.command import Command, Engine, GivenCommand
+from dmaverify.program.command import Command, Engine, GivenCommand, Sequencer, coalesce
 from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
@@ -116,20 +116,31 @@ def same_nests(a: Sequence[Command], b: Sequence[Command]) -> bool:
     return sorted(map(repr, map(canonical, a))) == sorted(map(repr, map(canonical, b)))
 
 
-def first_difference(given: Command, wanted: Command) -> tuple[str, Span | None, int, int] | None:
-    """The first number of the printed text that the stream would have otherwise: (what, where, printed, wanted)."""
+WrongNumber = tuple[str, Span | None, int, int]
+"""A number of a printed text that the stream would have otherwise: what, where, printed, wanted."""
+
+
+def other_entries(side: str, text: Sequencer, ask: Sequencer) -> Iterator[WrongNumber]:
+    """Counts and strides of a text, entry by entry; none of one with more or fewer entries."""
+    if len(text.entries) != len(ask.entries):
+        return
+    for index, (one, other) in enumerate(zip(text.entries, ask.entries, strict=True)):
+        name = f"{side} entry {index}" + (f" `{one.label}`" if one.label else "")
+        if one.count != other.count:
+            yield f"the count of {name}", one.count_span or one.span, one.count, other.count
+        if one.stride != other.stride and other.count > 1:
+            yield f"the stride of {name}", one.stride_span or one.span, one.stride, other.stride
+
+
+def first_difference(given: Command, wanted: Command) -> WrongNumber | None:
+    """The first number of the printed text that the stream would have otherwise."""
     for side in ("read", "write"):
         text = given.read_text if side == "read" else given.write_text
         ask = wanted.read_text if side == "read" else wanted.write_text
         if text is None or ask is None:
             continue
-        if len(text.entries) == len(ask.entries):
-            for index, (a, b) in enumerate(zip(text.entries, ask.entries, strict=True)):
-                name = f"{side} entry {index}" + (f" `{a.label}`" if a.label else "")
-                if a.count != b.count:
-                    return f"the count of {name}", a.count_span or a.span, a.count, b.count
-                if a.stride != b.stride and a.count > 1:
-                    return f"the stride of {name}", a.stride_span or a.span, a.stride, b.stride
+        for wrong in other_entries(side, text, ask):
+            return wrong
         port = given.read if side == "read" else given.write
         asked = wanted.read if side == "read" else wanted.write
         if port.base != asked.base:

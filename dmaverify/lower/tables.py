@@ -39,6 +39,7 @@ from dmaverify.lower.buffer import (
 )
 from dmaverify.lower.pairing import Trouble
 from dmaverify.lower.stream_places import Incompatible
+from dmaverify.program.command import coalesce, in_step
 from dmaverify.program.move import Stream
 from dmaverify.values import dataclass, replace
 
@@ -318,15 +319,9 @@ def merged(table: DerivationTable) -> Merged:
     Also across the packet, as the document does ("Sequencer", Merging Entries); the vendor's code merges within time
     and within packet only. Entries of one iteration are left out.
     """
-    groups: list[list[Row]] = []  # innermost group first, rows of a group outer to inner
-    for row in reversed([r for r in table.rows if r.count > 1]):
-        if groups and row.stride == prod(r.count for r in groups[-1]) * groups[-1][-1].stride:
-            groups[-1].insert(0, row)
-        else:
-            groups.append([row])
     rows = tuple(
         MergedRow(_label(group), prod(r.count for r in group), group[-1].stride, tuple(group))
-        for group in reversed(groups)
+        for group in in_step(table.rows, lambda row: (row.count, row.stride))
     )
     grown = prod(r.count for row in rows if any(p.packet for p in row.parts) for r in row.parts if not r.packet)
     return Merged(rows, table.packet_size * grown)
@@ -352,15 +347,8 @@ def contiguous_run(entries: Sequence[tuple[int, int]]) -> int:
 
     Source: docs/machines/rngd.md 4.3 (the printed procedure does not test the innermost stride; it must be tested).
     """
-    moving = [entry for entry in entries if entry[0] != 1]
-    if not moving or moving[-1][1] not in (0, 1):
-        return 1
-    run, stride = moving[-1]
-    for count, outer in reversed(moving[:-1]):
-        if outer != run * stride:
-            break
-        run *= count
-    return run
+    *_, (run, stride) = coalesce(entries) or [(1, 1)]
+    return run if stride in (0, 1) else 1
 
 
 def access_bytes_of(bits: int) -> int:
@@ -371,6 +359,3 @@ def access_bytes_of(bits: int) -> int:
 def fetch_size(entries: Sequence[tuple[int, int]], packet_size: int, element_bits: int = 8) -> int:
     """Bytes of the largest fetch, by `gcd(packet, contiguous run)` (docs/machines/rngd.md 4.3); 0 where none fits."""
     return access_bytes_of(gcd(packet_size, contiguous_run(entries)) * element_bits)
-
-
-# ---------------------------------------------------------------- shown

@@ -162,7 +162,7 @@ class EntryReader(TableReader):
 
 def _seen(views: Views | None, side: str, tensor: Tensor) -> Tensor:
     """What the first iteration moves on that side."""
-    view = None if views is None else views.source if side == "source" else views.dest
+    view = None if views is None else views.on(side)
     return tensor if view is None else view.shown
 
 

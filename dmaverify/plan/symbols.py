@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.errors import InputError, NoValue, Source, Span
+from dmaverify.errors import InputError, NoValue, Span
 from dmaverify.language.numbers import Poly
 from dmaverify.plan.relations import SizeTerm, clauses_of
 from dmaverify.prove.sizes.facts import FloorQuotient, SizedEntry, SizeFact, SizeSymbol, Template
@@ -57,11 +57,7 @@ def relations_of(
     facts: list[SizeFact] = []
     for index, text in enumerate(reader.table.assume):
         at = ("assume", index)
-
-        def read(source: Source, offset: int, text: str = text) -> list[SizeFact]:
-            return clauses_of(text, known, source, offset)
-
-        facts += reader.texts._in_place(at, text, read)
+        facts += reader.texts.in_place(at, text, partial(clauses_of, text, known))
     return facts, tuple(floors.values())
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TypedDict, TypeVar
 
 from dmaverify.errors import InputError, NoValue, Source, Span
@@ -123,7 +124,7 @@ class Texts:
             own = evaluate if self.sizes else None
             return parse(text, axes, lets=lets, params=params, source=source, offset=offset, evaluate=own)
 
-        expr = self._in_place(path, text, read)
+        expr = self.in_place(path, text, read)
         self.used |= axes_of(expr).keys()
         return expr
 
@@ -138,10 +139,7 @@ class Texts:
             hint = 'a number, or its text ("0x80000000"); arithmetic is for plans with symbols'
             raise InputError(message, self.doc.span(path), hint)
 
-        def read(source: Source, offset: int) -> int:
-            return evaluated(value, self.sizes, source, offset)
-
-        found = self._in_place(path, value, read)
+        found = self.in_place(path, value, partial(evaluated, value, self.sizes))
         if found < 0:
             raise NoValue(f"`{value}` is {found}", self.doc.span(path), "this number is never negative")
         return found
@@ -153,43 +151,31 @@ class Texts:
             raise NoValue(f"`{value}` is {found}", self.doc.span(path), "this number is at least 1")
         return found
 
-    def _in_place(self, path: Path, text: str, read: Callable[[Source, int], T]) -> T:
+    def in_place(self, path: Path, text: str, read: Callable[..., T]) -> T:
         """Read the text at `path`; where it has escapes, spans and errors are moved to the characters of the file."""
         content = self.doc.content(path, text)
         if content.exact:
-            return read(content.source, content.start)
+            return read(source=content.source, offset=content.start)
         loose = Source(self.doc.source.name, text)
         try:
-            return _moved(read(loose, 0), loose, content)
+            return _moved(read(source=loose, offset=0), loose, content)
         except InputError as error:
             span = content.part(error.span.start, error.span.end) if error.span else content.span
             raise type(error)(error.message, span, error.hint) from None
 
     def commands(self, path: Path, text: str, unit_bits: int) -> tuple[GivenCommand, ...] | Homogeneous:
-        def read(source: Source, offset: int) -> tuple[GivenCommand, ...] | Homogeneous:
-            return parse_command(text, self.axes, lets=self.lets, unit_bits=unit_bits, source=source, offset=offset)
-
-        return self._in_place(path, text, read)
+        return self.in_place(path, text, partial(parse_command, text, self.axes, lets=self.lets, unit_bits=unit_bits))
 
     def formed(
         self, path: Path, text: str, target: Target, unit_bits: int, options: Mapping[str, int | str]
     ) -> Formed | None:
-        def read(source: Source, offset: int) -> Formed | None:
-            return formed_commands(text, target, unit_bits, source, offset, options)
-
-        return self._in_place(path, text, read)
+        return self.in_place(path, text, partial(formed_commands, text, target, unit_bits, written=options))
 
     def config(self, path: Path, text: str, units: Units) -> Sequencer:
-        def read(source: Source, offset: int) -> Sequencer:
-            return parse_config(text, source=source, offset=offset, sizes=self.sizes, **units)
-
-        return self._in_place(path, text, read)
+        return self.in_place(path, text, partial(parse_config, text, sizes=self.sizes, **units))
 
     def paired(self, path: Path, text: str, units: Units) -> tuple[Sequencer, Sequencer]:
-        def read(source: Source, offset: int) -> tuple[Sequencer, Sequencer]:
-            return parse_paired(text, source=source, offset=offset, sizes=self.sizes, **units)
-
-        return self._in_place(path, text, read)
+        return self.in_place(path, text, partial(parse_paired, text, sizes=self.sizes, **units))
 
 
 def evaluated(text: str, sizes: Mapping[str, int], source: Source, offset: int) -> int:

@@ -144,7 +144,7 @@ def _read_start(reader: TableReader, path: Path, text: str, loops: Mapping[str, 
             cursor.no_value("the number is too large", 0, len(text), "numbers go up to 10^18")
         return one
 
-    return reader.texts._in_place(path, text, read)
+    return reader.texts.in_place(path, text, read)
 
 
 # ---------------------------------------------------------------- tables

@@ -19,7 +19,7 @@ from dmaverify.program.tensor import Tensor
 from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
-    from dmaverify.program.views import Views
+    from dmaverify.program.views import View, Views
 
 
 class PlanProblem(NamedTuple):
@@ -72,3 +72,8 @@ class Access:
     span: Span | None = field(default=None, compare=False, repr=False)
     key_spans: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
     views: Views | None = None
+
+    @property
+    def view(self) -> View | None:
+        """The view of the side that is memory."""
+        return None if self.views is None else self.views.on("source" if self.engine == "fetch" else "dest")

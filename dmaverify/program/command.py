@@ -9,15 +9,20 @@ is copied.
 Numbers of addresses, strides, counts and bursts are in *units*: bytes, or half bytes where `unit_bits` is 4.
 Source: "DMA Engine" (DMA Command Syntax, DMA Sequencer Internals), "Sequencer" (Configuration), docs/machines/rngd.md
 1.6.
+
+Relied on (proofs/): merge-keeps-addresses, merge-needs-contiguity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
+from typing import TypeVar
 
 from dmaverify.errors import Span
 from dmaverify.values import dataclass, field, replace
+
+Level = TypeVar("Level")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,20 +149,10 @@ class Command:
         """The same requests in the same order with the fewest loops: loops of one turn dropped, loops that step as one
         on both sides merged, and merged into the burst where they continue it.
         """
-        loops: list[Loop] = []
-        burst = self.burst
-        for loop in reversed(self.loops):
-            low = loops[-1] if loops else None
-            if loop.count == 1:
-                continue
-            if low is None and loop.read == loop.write == burst:
-                burst *= loop.count
-            elif low is not None and (loop.read, loop.write) == (low.count * low.read, low.count * low.write):
-                loops[-1] = replace(low, count=low.count * loop.count)
-            else:
-                loops.append(loop)
-        same = burst == self.burst and len(loops) == len(self.loops)
-        return self if same else replace(self, loops=tuple(reversed(loops)), burst=burst)
+        loops = fewest(self.loops)
+        on = bool(loops) and loops[-1].read == loops[-1].write == self.burst
+        burst = self.burst * loops.pop().count if on else self.burst
+        return self if len(loops) == len(self.loops) else replace(self, loops=tuple(loops), burst=burst)
 
     def reach(self, *, writes: bool) -> tuple[int, int]:
         """Least and greatest address that a side visits, in units; exact, since every loop moves by itself."""
@@ -170,6 +165,36 @@ class Command:
     def moved_to(self, read_base: int, write_base: int) -> Command:
         """The same nest at other base addresses."""
         return replace(self, read=replace(self.read, base=read_base), write=replace(self.write, base=write_base))
+
+
+def in_step(loops: Sequence[Level], numbers: Callable[[Level], Sequence[int]]) -> list[list[Level]]:
+    """Loops (a count and the steps of all sides by `numbers`), outer to inner, in groups that are one loop each: on
+    every side one goes on where that inside of it ends ("Sequencer", Merging Entries). Those of one turn are left out.
+    """
+    groups: list[list[Level]] = []
+    inner: tuple[int, ...] = ()
+    for loop in reversed(loops):
+        count, *steps = numbers(loop)
+        if count == 1:
+            continue
+        if groups and all(far == inner[0] * near for far, near in zip(steps, inner[1:], strict=True)):
+            groups[-1].insert(0, loop)
+            inner = (inner[0] * count, *inner[1:])
+        else:
+            groups.append([loop])
+            inner = (count, *steps)
+    return groups[::-1]
+
+
+def coalesce(loops: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Loops `(count, step, ...)`, outer to inner, as few as take the same steps."""
+    return [(prod(loop[0] for loop in group), *group[-1][1:]) for group in in_step(loops, tuple)]
+
+
+def fewest(loops: Sequence[Loop]) -> list[Loop]:
+    """As `coalesce`, of the loops of a command."""
+    groups = in_step(loops, lambda loop: (loop.count, loop.read, loop.write))
+    return [replace(group[-1], count=prod(loop.count for loop in group)) for group in groups]
 
 
 def counters_at(counts: Sequence[int], position: int) -> tuple[int, ...]:

@@ -104,6 +104,12 @@ class Copy:
     order: int = 0  # which copy of the text it is, from 1
     atomic: str = ""  # what it does instead of writing; MIXED where the path decides it
 
+    @property
+    def is_const(self) -> bool:
+        """Whether everything that says what it moves is a number."""
+        numbers = (self.row, self.read.address, self.write.address)
+        return all(n.is_const for n in (*numbers, *(n for s in self.steps for n in (s.count, s.read, s.write))))
+
 
 @dataclass(frozen=True, slots=True)
 class StoredSource:

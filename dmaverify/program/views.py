@@ -141,6 +141,10 @@ class Views:
     def count(self) -> int:
         return prod(count for _, count in self.loops)
 
+    def on(self, side: str) -> View | None:
+        """The view of the `source` or the `dest`."""
+        return self.source if side == "source" else self.dest
+
 
 # ---------------------------------------------------------------- seeing
 

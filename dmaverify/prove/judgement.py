@@ -33,6 +33,12 @@ class Judgement:
     rules: int = 0  # of the machine, evaluated
     started: float = field(default_factory=time.perf_counter)
 
+    @property
+    def asks_all(self) -> bool:
+        """Whether everything is to be asked from the definitions, and nothing is wrong or open."""
+        wrong = any(f.severity is Severity.ERROR for f in self.findings)
+        return self.options.full and not wrong and "unknown" not in self.status.values()
+
     def concluded(
         self, name: str, names: Iterable[str], path: str, line: int, expect: tuple[str, ...] | None, claim: str
     ) -> Verdict:

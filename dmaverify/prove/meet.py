@@ -1,4 +1,4 @@
-"""Whether two loop nests reach one address: cheap tests, one question, the smallest pair of counters.
+"""Aliasing of two loop nests: do they reach one address? Cheap tests, one question, the smallest pair of counters.
 
 Knows: walks (a base and loops over one memory), sums of bounded multiples, residues.
 Does not know: steps, order, tiers, what an address means.
@@ -141,9 +141,13 @@ def equation(parts: Sequence[tuple[int, int, int]], target: int) -> Equation:
 
 def difference(a: Walk, b: Walk) -> Equation:
     """Solvable exactly when the walks share an address."""
-    parts = [(stride, 0, count - 1) for count, stride in a.loops]
-    parts += [(-stride, 0, count - 1) for count, stride in b.loops]
-    return equation(parts, b.base - a.base)
+    return equation(_parts(a, b), b.base - a.base)
+
+
+def _parts(a: Walk, b: Walk) -> list[tuple[int, int, int]]:
+    """(coefficient, low, high) of each counter of both, in the difference of their addresses."""
+    loops = (*a.loops, *((count, -stride) for count, stride in b.loops))
+    return [(stride, 0, count - 1) for count, stride in loops]
 
 
 def apart(eq: Equation) -> bool:
@@ -292,12 +296,13 @@ class Meeting:
 
 def smallest_meeting(a: Walk, b: Walk) -> Meeting | None:
     """The meeting with the smallest counters of `a`, then of `b`, compared from the outermost. Raises TooDeep."""
-    parts = [(stride, 0, count - 1) for count, stride in a.loops]
-    parts += [(-stride, 0, count - 1) for count, stride in b.loops]
-    found = least(parts, b.base - a.base)
-    if found is None:
-        return None
-    first, second = found[: len(a.loops)], found[len(a.loops) :]
+    found = least(_parts(a, b), b.base - a.base)
+    return None if found is None else _meeting(a, b, found)
+
+
+def _meeting(a: Walk, b: Walk, counters: Sequence[int]) -> Meeting:
+    """That both walks are at one address, evaluated; `counters` are those of `a`, then those of `b`."""
+    first, second = tuple(counters[: len(a.loops)]), tuple(counters[len(a.loops) :])
     if a.address(first) != b.address(second):
         raise ArithmeticError(f"{first} and {second} do not meet")
     return Meeting(first, second, a.address(first))
@@ -344,22 +349,27 @@ def found_meeting(a: Walk, b: Walk, session: Session, when: Sequence[Turned] = (
             return smallest_meeting(a, b)
         except TooDeep:
             pass
-    sides = [[f"{letter}{index}" for index in range(len(walk.loops))] for letter, walk in (("a", a), ("b", b))]
-    terms = [(s, name, 0, n - 1) for (n, s), name in zip(a.loops, sides[0], strict=True)]
-    terms += [(-s, name, 0, n - 1) for (n, s), name in zip(b.loops, sides[1], strict=True)]
-    texts = equal_by_levels(terms, b.base - a.base)
+    names = counter_names(a, b)
+    texts = list[str]()
     for turned in when:
-        parts = [*zip(turned.first, sides[0], strict=False), *zip(turned.second, sides[1], strict=False)]
+        parts = [*zip(turned.first, names, strict=False), *zip(turned.second, names[len(a.loops) :], strict=False)]
         total = linear(0, parts)
         texts.append(f"(<= {number(turned.low)} {total})")
         texts += [] if turned.high is None else [f"(<= {total} {number(turned.high)})"]
-    names = [*sides[0], *sides[1]]
-    counts = [count for count, _ in (*a.loops, *b.loops)]
-    variables = tuple((name, 0, count) for name, count in zip(names, counts, strict=True))
-    answer = session.smallest(Query(variables, tuple(texts)), names)
-    if answer.status != "sat":
-        return None
-    first, second = (tuple(answer.model[name] for name in side) for side in sides)
-    if a.address(first) != b.address(second):
-        raise ArithmeticError(f"{first} and {second} do not meet")
-    return Meeting(first, second, a.address(first))
+    return met_where(a, b, session, texts)[1]
+
+
+def counter_names(a: Walk, b: Walk) -> list[str]:
+    """Of the counters of two walks, in a question."""
+    return [f"{letter}{index}" for letter, walk in (("a", a), ("b", b)) for index in range(len(walk.loops))]
+
+
+def met_where(a: Walk, b: Walk, session: Session, when: Sequence[str], about: str = "") -> tuple[str, Meeting | None]:
+    """Whether the walks meet under conditions on their `counter_names`, and the smallest such meeting."""
+    names = counter_names(a, b)
+    terms = [(stride, name, low, high) for (stride, low, high), name in zip(_parts(a, b), names, strict=True)]
+    variables = tuple((name, low, high + 1) for _, name, low, high in terms)
+    query = Query(variables, (*equal_by_levels(terms, b.base - a.base), *when))
+    answer = session.smallest(query, names, session.ask(query, about))
+    found = _meeting(a, b, [answer.model[name] for name in names]) if answer.status == "sat" else None
+    return answer.status, found

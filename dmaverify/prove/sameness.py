@@ -7,11 +7,11 @@ Law: `proved` and `refuted` are said by whoever decided; what stays open is `unk
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dmaverify.errors import Span
-from dmaverify.values import dataclass, field
+from dmaverify.errors import InputError, Span
+from dmaverify.values import dataclass, field, replace
 
 WORDS = ("first", "second")
 _EXITS = {"proved": 0, "refuted": 1, "unknown": 3}
@@ -77,6 +77,21 @@ class Sameness:
                 rows.append((key.replace("_", " "), _shown(value)))
         wide = max((len(word) for word, _ in rows), default=0)
         return [(f"{word:<{wide}}  " if wide > 9 else word, text) for word, text in rows]
+
+
+def worst_of(answers: Sequence[Sameness]) -> Sameness:
+    """The first of the worst of several answers; of proofs alone one with what all of them suppose."""
+    worst = next((s for s in ("refuted", "unknown") if any(one.status == s for one in answers)), "proved")
+    first = next(one for one in answers if one.status == worst)
+    if worst != "proved":
+        return first
+    supposed = tuple(dict.fromkeys(condition for one in answers for condition in one.conditions))
+    return replace(first, copies=sum(one.copies for one in answers), conditions=supposed)
+
+
+def unread(error: InputError, who: str = "") -> Sameness:
+    """That nothing is known of a text that could not be read."""
+    return Sameness("unknown", f"{who}{error.message}", places=(error.span,) if error.span else ())
 
 
 def _shown(value: Any) -> str:

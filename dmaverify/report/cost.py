@@ -10,33 +10,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.explain import Explanation, SideFacts
-from dmaverify.cost.lifting import Behind
+from dmaverify.cost.explain import Explanation
+from dmaverify.cost.lifting import near
+from dmaverify.cost.side_facts import SideFacts
 from dmaverify.program.command import Command
 
 
 def explanation_lines(found: Explanation) -> list[str]:
-    """Facts of both sides, what binds, what would lift it."""
+    """Facts of both sides, what binds, what stands behind the bounds near the dearest one and would lift each. Of a
+    bound of which nothing is known nothing is told.
+    """
     lines = [f"  binds     {found.because}"]
     for side in found.sides:
         lines += ["", f"  {side.role} side, {side.tier}", *(f"    {word:<18}{said}" for word, said in _facts(side))]
-    lines += ["", *(f"  advice    {text}" for text in found.advice)]
-    return lines
-
-
-NEAR = 0.5
-"""A bound is told of where it is at least this part of the dearest one: lifting that alone would leave this one."""
-
-
-def bound_lines(bounds: Sequence[Behind]) -> list[str]:
-    """What stands behind the dearest bounds, and what would lift each; nothing of one of which nothing is known."""
-    most = max((one.cycles for one in bounds), default=0.0)
-    lines = []
-    for one in bounds:
-        if one.behind and one.cycles >= NEAR * most:
-            lines += ["", f"  bound     {one.name}, {one.cycles:,.1f} cycles", f"    behind  {one.behind}"]
-            lines += [f"    lift    {one.lift}"] if one.lift else []
-    return lines
+    told = [one for one in near(found.bounds) if one.behind]
+    for one in told:
+        lines += ["", f"  bound     {one.name}, {one.cycles:,.1f} cycles", f"    behind  {one.behind}"]
+        lines += [f"    lift    {one.lift}"] if one.lift else []
+    rest = [text for text in found.advice if text not in {one.lift for one in told}]
+    return [*lines, "", *(f"  advice    {text}" for text in rest)] if rest else lines
 
 
 def _facts(side: SideFacts) -> list[tuple[str, str]]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from dmaverify.cost.explain import Explanation, SideFacts
+from dmaverify.cost.explain import Explanation
+from dmaverify.cost.side_facts import SideFacts
 
 
 def sections(seen: Explanation) -> list[str]:

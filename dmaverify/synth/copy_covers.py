@@ -13,13 +13,12 @@ from typing import Any
 from dmaverify.language.distinct import distinct
 from dmaverify.language.meaning import INDEX, TOP
 from dmaverify.lower.programs import space_of
-from dmaverify.program.command import Loop
+from dmaverify.program.command import Loop, fewest
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of
 from dmaverify.synth import regions
 from dmaverify.synth.nests import RowNest
 from dmaverify.targets.target import Target
-from dmaverify.values import replace
 
 
 def covers_by_digits(transfer: Transfer, target: Target, bits: int, *, mixed: bool) -> list[list[RowNest]] | None:
@@ -40,14 +39,9 @@ def covers_by_digits(transfer: Transfer, target: Target, bits: int, *, mixed: bo
 def _rows_of(box: regions.AtomNest, source: int, dest: int) -> RowNest:
     """A box as rows, from the first byte of either side; levels that continue each other are one."""
     row, chain = box.chain
-    levels: list[Loop] = []
-    for atom in sorted((a for a in box.atoms if a.count > 1 and a not in chain), key=lambda a: (a.write, a.read)):
-        low = levels[-1] if levels else None
-        if low is not None and (atom.read, atom.write) == (low.count * low.read, low.count * low.write):
-            levels[-1] = replace(low, count=low.count * atom.count)
-        else:
-            levels.append(Loop(atom.count, atom.read, atom.write))
-    return RowNest(box.read - source, box.write - dest, row, tuple(levels))
+    left = sorted((a for a in box.atoms if a not in chain), key=lambda a: (-a.write, -a.read))
+    levels = fewest([Loop(atom.count, atom.read, atom.write) for atom in left])
+    return RowNest(box.read - source, box.write - dest, row, tuple(reversed(levels)))
 
 
 def is_right(nests: Sequence[RowNest], cells: tuple[Any, Any, Any, Any], item: int) -> bool:

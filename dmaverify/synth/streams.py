@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 from dmaverify.language.expr import Broadcast, Expr, Modulo, Padding, Resize, Stride, Symbol, pair
 from dmaverify.layout.addresses import BYTE
-from dmaverify.lower.derive import coalesce, derive
+from dmaverify.lower.derive import derive
 from dmaverify.lower.pairing import Trouble
-from dmaverify.program.command import Command
+from dmaverify.program.command import Command, coalesce
 from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import SPAN, Space
 from dmaverify.synth.atoms import Atom

@@ -9,12 +9,15 @@ at its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from typing import NoReturn
+from itertools import combinations, pairwise
+from typing import NoReturn, TypeVar
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.values import dataclass, field
+
+Side = TypeVar("Side")
 
 DEPTH = 100
 """Deepest nesting of parentheses that is read; beyond it no rule is readable by people either."""
@@ -278,6 +281,11 @@ def _function(form: _Form) -> Function:
     if body.sort is not sort:
         _fail(f"{name} is declared {sort.value}, its body is {body.sort.value}", form.items[4].span)
     return Function(name, params, sort, body, form.span.text, form.span)
+
+
+def compared(op: str, args: Sequence[Side]) -> list[tuple[Side, Side]]:
+    """The pairs of arguments that a comparison speaks of: neighbours, and for `distinct` any two."""
+    return list(combinations(args, 2) if op == "distinct" else pairwise(args))
 
 
 def read_functions(source: Source) -> tuple[Function, ...]:

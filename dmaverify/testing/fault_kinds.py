@@ -88,6 +88,18 @@ def _pick(plan: DrawnPlan, draw: Draw) -> tuple[int, GivenCommand] | None:
     return at, given[at]
 
 
+def _of_a_command(
+    fault: Callable[[DrawnPlan, Draw, int, GivenCommand], Broken],
+) -> Callable[[DrawnPlan, Draw, Target | None], Broken]:
+    """A fault of one command, of any that the plan has."""
+
+    def broken(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
+        picked = _pick(plan, draw)
+        return None if picked is None else fault(plan, draw, *picked)
+
+    return broken
+
+
 def _swap(plan: DrawnPlan, at: int, one: GivenCommand) -> DrawnPlan:
     given = list(plan.transfer.given)
     given[at] = one
@@ -106,11 +118,7 @@ def _with_entry(text: Sequencer, index: int, entry: Entry) -> Sequencer:
     return replace(text, entries=(*text.entries[:index], entry, *text.entries[index + 1 :]))
 
 
-def _stride(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
-    picked = _pick(plan, draw)
-    if picked is None:
-        return None
-    at, one = picked
+def _stride(plan: DrawnPlan, draw: Draw, at: int, one: GivenCommand) -> Broken:
     side = draw.choice(("write", "read"))
     text = _side(one, side)
     index = draw.integer(0, len(text.entries) - 1)
@@ -122,11 +130,7 @@ def _stride(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     return _swap(plan, at, changed), f"{side} stride of entry {index} of command {at}: {new} instead of {old.stride}"
 
 
-def _size(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
-    picked = _pick(plan, draw)
-    if picked is None:
-        return None
-    at, one = picked
+def _size(plan: DrawnPlan, draw: Draw, at: int, one: GivenCommand) -> Broken:
     both = draw.chance(80) and len(one.read.entries) == len(one.write.entries)
     index = draw.integer(0, len(one.write.entries) - 1)
     old = one.write.entries[index].count
@@ -139,11 +143,7 @@ def _size(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     return _swap(plan, at, changed), f"count of entry {index} of command {at} on {word}: {new} instead of {old}"
 
 
-def _base(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
-    picked = _pick(plan, draw)
-    if picked is None:
-        return None
-    at, one = picked
+def _base(plan: DrawnPlan, draw: Draw, at: int, one: GivenCommand) -> Broken:
     side = draw.choice(("write", "read"))
     text = _side(one, side)
     strides = [abs(e.stride) for e in text.entries if e.stride]
@@ -153,11 +153,7 @@ def _base(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     return _swap(plan, at, changed), f"{side} base of command {at}: {new} instead of {text.base}"
 
 
-def _packet(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
-    picked = _pick(plan, draw)
-    if picked is None:
-        return None
-    at, one = picked
+def _packet(plan: DrawnPlan, draw: Draw, at: int, one: GivenCommand) -> Broken:
     old = one.read.packet
     new = draw.choice([p for p in (2 * old, old // 2, old + 1, 1, 3 * old) if p > 0 and p != old])
     changed = replace(one, read=replace(one.read, packet=new), write=replace(one.write, packet=new))
@@ -166,12 +162,10 @@ def _packet(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     return _swap(plan, at, changed), f"packet of command {at}: {new} instead of {old}"
 
 
-def _order(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
+def _order(plan: DrawnPlan, draw: Draw, at: int, one: GivenCommand) -> Broken:
     """Two entries change places, on one side or on both (which copies the same units in another order)."""
-    picked = _pick(plan, draw)
-    if picked is None or len(picked[1].write.entries) < 2:
+    if len(one.write.entries) < 2:
         return None
-    at, one = picked
     first = draw.integer(0, len(one.write.entries) - 2)
     second = draw.integer(first + 1, len(one.write.entries) - 1)
     sides = draw.choice((("write",), ("read",), ("read", "write")))
@@ -185,11 +179,7 @@ def _order(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     return _swap(plan, at, changed), f"entries {first} and {second} of command {at} swapped in {' and '.join(sides)}"
 
 
-def _entry_dropped(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
-    picked = _pick(plan, draw)
-    if picked is None:
-        return None
-    at, one = picked
+def _entry_dropped(plan: DrawnPlan, draw: Draw, at: int, one: GivenCommand) -> Broken:
     if min(len(one.read.entries), len(one.write.entries)) < 2:
         return None
     index = draw.integer(0, min(len(one.read.entries), len(one.write.entries)) - 1)
@@ -202,11 +192,8 @@ def _entry_dropped(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken
     return _swap(plan, at, changed), f"entry {index} of command {at} left out in {' and '.join(sides)}"
 
 
-def _duplicate(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
-    picked = _pick(plan, draw)
-    if picked is None:
-        return None
-    return _with_given(plan, (*plan.transfer.given, picked[1])), f"command {picked[0]} a second time"
+def _duplicate(plan: DrawnPlan, draw: Draw, at: int, one: GivenCommand) -> Broken:
+    return _with_given(plan, (*plan.transfer.given, one)), f"command {at} a second time"
 
 
 def _dropped(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
@@ -325,15 +312,15 @@ def _cut(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
 
 
 _FAULTS: Mapping[str, Callable[[DrawnPlan, Draw, Target | None], Broken]] = {
-    "stride": _stride,
-    "size": _size,
-    "base": _base,
-    "packet": _packet,
-    "order": _order,
+    "stride": _of_a_command(_stride),
+    "size": _of_a_command(_size),
+    "base": _of_a_command(_base),
+    "packet": _of_a_command(_packet),
+    "order": _of_a_command(_order),
     "cut": _cut,
     "padding-kind": _padding_kind,
-    "entry-dropped": _entry_dropped,
-    "duplicate-command": _duplicate,
+    "entry-dropped": _of_a_command(_entry_dropped),
+    "duplicate-command": _of_a_command(_duplicate),
     "command-dropped": _dropped,
     "tier": _tier,
 }

@@ -13,10 +13,10 @@ import re
 import pytest
 from cost_programs import SLICE, command, dm, example_4, example_5, hbm, well_ordered_4
 
-from dmaverify.cost.constants import cost_data, profiles
+from dmaverify.cost.constants import profiles
 from dmaverify.cost.explain import explain
 from dmaverify.cost.inside import moved_inside
-from dmaverify.cost.lifting import Behind, behind_bounds
+from dmaverify.cost.lifting import Behind
 from dmaverify.cost.model import cost
 from dmaverify.program.command import Command, Loop, Port
 
@@ -24,14 +24,13 @@ DMN = 32 * SLICE
 
 
 def bounds(commands: list[Command], profile: str = "book") -> dict[str, Behind]:
-    found = behind_bounds(explain(commands, profile=profile), cost_data(profile))
-    return {one.name: one for one in found}
+    return {one.name: one for one in explain(commands, profile=profile).bounds}
 
 
 @pytest.mark.parametrize("profile", profiles())
 def test_bit_8_of_example_5_is_named_in_every_profile(profile: str) -> None:
     seen = explain(example_5(), profile=profile)
-    assert any("bit 8" in line for line in seen.advice)
+    assert any("bit 8" in one.lift for one in seen.bounds)
     channels = bounds(example_5(), profile)["channels, all engines"]
     assert "16 of 32 channels, 1 of 2 stacks, address bit 8 never toggled" in channels.behind
     assert "toggle bit 8" in channels.lift
@@ -114,8 +113,7 @@ def test_an_order_that_is_said_to_lift_a_bound_does_and_costs_what_is_said() -> 
     for seed in range(400):
         program = [shuffled(seed)]
         seen = explain(program)
-        lines = [(one.name, one.lift) for one in behind_bounds(seen, cost_data("book"))]
-        lines += [("rows", line) for line in seen.advice]
+        lines = [(one.name, one.lift) for one in seen.bounds]
         for name, line in lines:
             found = re.search(r"move the loops? that toggles? bits? ([\d, ]+) inside", line)
             if not found:

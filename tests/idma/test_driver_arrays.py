@@ -130,6 +130,16 @@ def test_arrays_that_do_not_end_with_their_block_may_be_in_flight_behind_it(tmp_
     assert verdict(tmp_path, text.replace(f"{kind} ", "")).status is Status.UNKNOWN
 
 
+@pytest.mark.parametrize("file", ["", "extern uint8_t t[];\n", "static uint8_t t[64];\n"])
+def test_an_extern_array_is_the_same_in_every_block(tmp_path: Path, file: str) -> None:
+    """Two arrays, which lie apart (PROVED if `t' >= t + 64`), before."""
+    first, second = (f"{{ extern uint8_t t[64]; {START}({one}, 64); }}" for one in ("t, a", "b, t"))
+    text = f"{FILE}{file}void f(void) {{ {first} @ {second} snrt_dma_wait_all(); }}"
+    found = verdict(tmp_path, text.replace("@", ""))
+    assert (found.status, rules(found)) == (Status.REFUTED, {"idma/wait"})
+    assert verdict(tmp_path, text.replace("@", "snrt_dma_wait_all();")).status is Status.PROVED
+
+
 def test_a_static_array_is_the_same_in_every_call(tmp_path: Path) -> None:
     body = f"static uint8_t u[64]; if (out) {START}(x, u, 64); else {START}(u, x, 64);"
     text = f"{FILE}static void s(uint8_t *x, int out) {{ {body} }}\n"
@@ -143,53 +153,98 @@ def test_an_array_is_apart_from_no_pointer_of_a_caller(tmp_path: Path) -> None:
     assert any("a >= x + 256" in one and "x >= a + 256" in one for one in found.conditions)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "place", "begins", "within"),
-    [
-        ("struct s *p", "p->buf", 4, "the 64 bytes of `p->buf`"),
-        ("struct s *p", "&p->buf[8]", 12, "the 64 bytes of `p->buf`"),
-        ("struct s *p", "&p->n", 0, "the 4 bytes of `p->n`"),
-        ("struct s *p", "p->m[1]", 84, "the 64 bytes of `p->m`"),
-        ("struct s *p", "&p->m[1][2]", 88, "the 64 bytes of `p->m`"),
-        ("struct s *p", "p[2].buf", 268, "the 64 bytes of `p[2].buf`"),
-        ("struct s *p", "&(*p).m", 68, "the 64 bytes of `(*p).m`"),
-        ("uint8_t p[4][16]", "p[2]", 32, "the 16 bytes of `p[2]`"),
-        ("struct s *p", "(p + 1)->buf", 136, "the 64 bytes of `(p + 1)->buf`"),
-    ],
-)
-def test_what_is_named_through_a_pointer_lies_so_far_behind_it(
-    tmp_path: Path, arguments: str, place: str, begins: int, within: str
-) -> None:
-    """UNKNOWN, "`p->buf` is read from memory", before: the place of an array is computed, not read. Whether a launch
-    stays there is not asked of what a caller holds, and so a condition.
-    """
-    head = "struct s { uint32_t n; uint8_t buf[64]; uint16_t m[4][8]; };\n"
-    body = f"{START}((void *)0x80000000, {place}, 4); snrt_dma_wait_all();"
-    found = verdict(tmp_path, f"{head}void f({arguments}) {{ {body} }}", "__SIZEOF_POINTER__=4")
-    assert found.status is Status.PROVED
-    assert any(f"p <= 2^31 - {begins + 4};" in one for one in found.conditions)
-    assert [one for one in found.conditions if "leaves" in one] == [f"no launch leaves {within}"]
+HELD = "struct s { uint32_t n; uint8_t buf[64]; uint16_t m[4][8]; };\n"
+
+
+def leaves(found: Verdict) -> list[str]:
+    return [one for one in found.conditions if "leaves" in one]
 
 
 @pytest.mark.parametrize(
-    ("place", "within"),
+    ("arguments", "place", "begins", "long"),
     [
-        ("s.a", ["no launch leaves the 64 bytes of `s.a`"]),
-        ("&s.a[8]", ["no launch leaves the 64 bytes of `s.a`"]),
-        ("s.r[1]", ["no launch leaves the 64 bytes of `s.r`"]),
-        ("&s.n", ["no launch leaves the 4 bytes of `s.n`"]),
-        ("&s", []),
-        ("t[1]", []),
+        ("struct s *p", "p->buf", 4, 64),
+        ("struct s *p", "&p->buf[8]", 12, 56),
+        ("struct s *p", "p->m[1]", 84, 48),
+        ("struct s *p", "&p->m[1][2]", 88, 44),
+        ("struct s *p", "p[2].buf", 268, 64),
+        ("struct s *p", "&(*p).m", 68, 64),
+        ("struct s *p", "(p + 1)->buf", 136, 64),
     ],
 )
-def test_of_a_structure_that_a_launch_stays_in_its_member_is_a_condition(
-    tmp_path: Path, place: str, within: list[str]
+def test_a_launch_stays_in_the_array_that_is_named_through_a_pointer(
+    tmp_path: Path, arguments: str, place: str, begins: int, long: int
 ) -> None:
-    """That it stays in the structure is asked."""
+    """`PROVED if no launch leaves the 64 bytes of p->buf`, whatever its length was, before."""
+    body = f"{START}((void *)0x80000000, {place}, @); snrt_dma_wait_all();"
+    text = f"{HELD}void f({arguments}) {{ {body} }}"
+    found = verdict(tmp_path, text.replace("@", str(long)), "__SIZEOF_POINTER__=4")
+    assert (found.status, leaves(found)) == (Status.PROVED, [])
+    assert any(f"p <= 2^31 - {begins + long};" in one for one in found.conditions)
+    found = verdict(tmp_path, text.replace("@", str(long + 1)), "__SIZEOF_POINTER__=4")
+    assert (found.status, rules(found)) == (Status.REFUTED, {"idma/leaves-array"})
+
+
+@pytest.mark.parametrize(
+    ("place", "long"), [("s.a", 64), ("&s.a[8]", 56), ("s.r[1]", 48), ("&s", 132), ("t[1]", 192), ("(void *)&s.a", 64)]
+)
+def test_a_launch_stays_in_the_member_of_a_structure_of_the_driver(tmp_path: Path, place: str, long: int) -> None:
     local = "struct { uint8_t a[64], r[4][16]; uint32_t n; } s; uint8_t t[4][64];"
-    found = verdict(tmp_path, f"void f(void) {{ {local} {START}((void *)0x1000, {place}, 4); snrt_dma_wait_all(); }}")
-    assert found.status is Status.PROVED
-    assert [one for one in found.conditions if "leaves" in one] == within
+    text = f"void f(void) {{ {local} {START}((void *)0x1000, {place}, @); snrt_dma_wait_all(); }}"
+    found = verdict(tmp_path, text.replace("@", str(long)))
+    assert (found.status, leaves(found)) == (Status.PROVED, [])
+    found = verdict(tmp_path, text.replace("@", str(long + 1)))
+    assert (found.status, rules(found)) == (Status.REFUTED, {"idma/leaves-array"})
+
+
+@pytest.mark.parametrize(
+    ("place", "long", "within"),
+    [
+        ("&p->n", 4, []),
+        ("&p->n", 5, ["no launch leaves what holds `p->n`"]),  # a caller may mean what lies behind it
+        ("&p->buf[n]", 1, []),
+        ("r[2]", 16, []),
+        ("r[2]", 32, ["no launch leaves what holds `r[2]`"]),  # nobody says how many rows there are
+    ],
+)
+def test_what_lies_around_a_number_or_a_row_behind_a_pointer_the_caller_knows(
+    tmp_path: Path, place: str, long: int, within: list[str]
+) -> None:
+    text = (
+        f"{HELD}void f(struct s *p, uint8_t r[4][16], uint32_t n) {{ {START}((void *)0x80000000, {place}, {long}); }}"
+    )
+    found = verdict(tmp_path, text, "__SIZEOF_POINTER__=4")
+    assert (found.status, leaves(found)) == (Status.PROVED, within)
+    assert any("n <= 63" in one for one in found.conditions) == ("[n]" in place)
+
+
+@pytest.mark.parametrize(
+    ("head", "argument", "leaving"),
+    [
+        ("", "p", []),
+        ("", "(uint64_t)p", []),
+        ("void *q = p;", "q", ["no launch leaves the 64 bytes of `p->buf`"]),
+        ("", "(uint8_t *)p", []),
+        ("", "p->buf", None),
+        ("", "(void *)&p->buf[0]", None),
+        ("", "(uint8_t *)(p->buf + 0)", None),
+        ("uint8_t *q = (uint8_t *)p;", "q", ["no launch leaves the 64 bytes of `p->buf`"]),
+        ("uint8_t *q = p->buf;", "q", ["no launch leaves the 64 bytes of `p->buf`"]),
+        ("uint8_t *q = p->buf + 1;", "q", None),
+        ("*a = p->buf; uint8_t *q = *a;", "q", ["no launch leaves the 64 bytes of `p->buf`"]),
+    ],
+)
+def test_a_launch_that_begins_where_a_structure_does_may_mean_the_structure(
+    tmp_path: Path, head: str, argument: str, leaving: list[str] | None
+) -> None:
+    """Its type says what a pointer means, or nothing does, and that it is no array that is left is a condition."""
+    first = "struct s { uint8_t buf[64]; uint32_t n; };\n"
+    begin = f"{START}((void *)0x90000000, p->buf, 64); snrt_dma_wait_all(); {head}"
+    body = f"{begin} {START}((void *)0x80000000, {argument}, 68); snrt_dma_wait_all();"
+    text = f"{first}void f(struct s *p, uint8_t **a) {{ {body} }}"
+    found = verdict(tmp_path, text, "__SIZEOF_POINTER__=4")
+    assert found.status is (Status.REFUTED if leaving is None else Status.PROVED)
+    assert leaves(found) == (leaving or [])
 
 
 def test_a_number_behind_a_pointer_is_read_and_no_address(tmp_path: Path) -> None:
@@ -273,3 +328,54 @@ def test_an_address_that_goes_with_that_of_an_array_in_another_way_is_open(tmp_p
     ):
         text = f"{FILE}void f(void) {{ {START}(b, (void *)({address}), 64); snrt_dma_wait_all(); }}"
         assert verdict(tmp_path, text, "__SIZEOF_POINTER__=8").status is status
+
+
+STRUCTURES = "struct s { uint32_t n; uint8_t buf[64]; };\nstruct s g; static struct s h[4]; extern struct s e;\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "long"),
+    [("g.buf", 64), ("&g", 68), ("&g.buf[8]", 56), ("h[1].buf", 64), ("&h[1]", 204), ("h[3].buf", 64), ("e.buf", 64)],
+)
+def test_structures_of_the_file_have_addresses(tmp_path: Path, place: str, long: int) -> None:
+    """UNKNOWN, "`g` has no initializer here", before."""
+    text = f"{STRUCTURES}void f(void) {{ {START}((void *)0x80000000, {place}, @); snrt_dma_wait_all(); }}"
+    found = verdict(tmp_path, text.replace("@", str(long)), "__SIZEOF_POINTER__=4")
+    assert (found.status, leaves(found)) == (Status.PROVED, [])
+    found = verdict(tmp_path, text.replace("@", str(long + 1)), "__SIZEOF_POINTER__=4")
+    assert (found.status, rules(found)) == (Status.REFUTED, {"idma/leaves-array"})
+
+
+@pytest.mark.parametrize(
+    ("body", "held"),
+    [
+        (f"{START}(x, y, g.n);", "g.n"),
+        (f"{START}(x, y, h[2].n);", "h[2].n"),
+        (f"{START}(x, y, p->s.n);", "p->s.n"),
+        (f"g.n = 4; {START}(x, y, g.n);", "g.n'"),  # the file writes memory that is not followed
+        (f"{START}(&g, y, 68); snrt_dma_wait_all(); {START}(x, y, g.n);", "g.n'"),
+        (f"struct s g = {{8}}; {START}(x, y, g.n);", ""),
+    ],
+)
+def test_what_structures_of_the_file_hold_is_a_number_that_nobody_knows(tmp_path: Path, body: str, held: str) -> None:
+    head = f"{STRUCTURES}struct t {{ uint32_t k; struct s s; }};\n"
+    text = f"{head}void f(uint8_t *x, uint8_t *y, struct t *p) {{ {body} snrt_dma_wait_all(); }}"
+    found = verdict(tmp_path, text, "__SIZEOF_POINTER__=4")
+    assert found.status is Status.PROVED
+    assert any(f"{held} >= 1" in one for one in found.conditions) or not held
+    assert any("does not change while f() runs" in one for one in found.conditions) == bool(held)
+
+
+def test_a_structure_of_a_function_that_others_may_change_is_not_that_of_the_file(tmp_path: Path) -> None:
+    text = f"{STRUCTURES}void f(uint8_t *x) {{ static struct s g; {START}(x, g.buf, 64); snrt_dma_wait_all(); }}"
+    assert verdict(tmp_path, text, "__SIZEOF_POINTER__=4").status is Status.UNKNOWN
+    text = text.replace("static struct s g; ", "")
+    assert verdict(tmp_path, text, "__SIZEOF_POINTER__=4").status is Status.PROVED
+
+
+def test_two_names_of_one_structure_of_the_file_are_one_place(tmp_path: Path) -> None:
+    text = f"{STRUCTURES}void f(void) {{ {START}(g.buf, &h[0], 64); @ {START}(&e, (uint8_t *)&g + 4, 64); # }}"
+    found = verdict(tmp_path, text.replace("@", "").replace("#", "snrt_dma_wait_all();"), "__SIZEOF_POINTER__=4")
+    assert (found.status, rules(found)) == (Status.REFUTED, {"idma/wait"})
+    found = verdict(tmp_path, text.replace("@", "snrt_dma_wait_all();").replace("#", ""), "__SIZEOF_POINTER__=4")
+    assert found.status is Status.PROVED

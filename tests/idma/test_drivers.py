@@ -705,10 +705,10 @@ def test_what_an_array_holds_is_a_condition_where_its_address_is_given() -> None
 
 # ---------------------------------------------------------------- the table of the documents
 
-PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "idma.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "drivers.md").read_text(encoding="utf-8")
 TABLE = [
     [cell.strip("` ") for cell in line.strip("| ").split(" | ")]
-    for line in PAGE.partition("## Calls of drivers")[2].partition("## ")[0].splitlines()
+    for line in PAGE.partition("## Calls\n")[2].partition("## ")[0].splitlines()
     if line.startswith("| `")
 ]
 GIVEN = {

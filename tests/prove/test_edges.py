@@ -236,7 +236,7 @@ def test_an_order_is_refuted_at_values_of_stated_ranges_alone(
     world = World()
     world.free("n", 3, 9, stated=stated)
     monkeypatch.setattr(pipe_cases, "PipeJudge", Judge)
-    monkeypatch.setattr(pipe_cases, "symbols_of", lambda *_: {"n"})
+    monkeypatch.setattr(at_values, "symbols_of", lambda *_: {"n"})
     monkeypatch.setattr(pipe_cases, "put_in", lambda event, world, values: values["n"].const)
     found = pipe_cases.found_at_values([0], Asker(world, 1000), (), ())  # type: ignore[list-item]
     assert (found and tuple(found.status.values())) == statuses

@@ -14,6 +14,7 @@ from dmaverify.language.affine import Lin, World, compare
 from dmaverify.machines.pto.check import check_text
 from dmaverify.program.instructions import Branch, KernelLoop
 from dmaverify.prove.flow import pipes
+from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.loops import At, most_followed, period_of, steady
 from dmaverify.prove.flow.pipe_fixpoint import joined
 from dmaverify.prove.flow.pipe_state import Instance, State, renamed
@@ -69,6 +70,14 @@ def test_nests_are_answered_at_once(depth: int, step: int, status: Status) -> No
     assert found.status is status
     if step == 0:
         assert {f.rule for f in found.errors} == {"core/hazard-waw"}
+
+
+def test_a_loop_whose_iterations_find_the_same_bytes_is_followed_until_they_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 4^7 rounds all but the first two of each loop find what the one before found (16,384 visits before)."""
+    visits, access = list[None](), DefiniteJudge._access
+    monkeypatch.setattr(DefiniteJudge, "_access", lambda *given: (visits.append(None), access(*given)))
+    assert check(nest(7, 4, 0)).status is Status.REFUTED
+    assert len(visits) <= 3 * 2**7
 
 
 @pytest.mark.parametrize(("step", "status"), [(32, Status.PROVED), (0, Status.REFUTED)])

@@ -16,9 +16,9 @@ import dmaverify as dv
 from dmaverify.language.expr import Pair, axes_of
 from dmaverify.language.parse import parse
 from dmaverify.language.wellformed import problems
-from dmaverify.lower.derive import Derivation, coalesce, derive, label_of
+from dmaverify.lower.derive import Derivation, derive, label_of
 from dmaverify.lower.pairing import Trouble
-from dmaverify.program.command import Command, Engine
+from dmaverify.program.command import Command, Engine, coalesce
 from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, global_address, unit_bits_of
 from dmaverify.program.tensor import Tensor

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from dmaverify.language.expr import Expr, axes_of, terms_of
 from dmaverify.language.parse import parse
-from dmaverify.lower.derive import coalesce, derive
+from dmaverify.lower.derive import derive
 from dmaverify.lower.pairing import Trouble
 from dmaverify.lower.table_text import render_merged, render_table, table_json
 from dmaverify.lower.tables import DerivationTable, access_bytes_of, contiguous_run, fetch_size, merged, table_of
+from dmaverify.program.command import coalesce
 from dmaverify.program.move import Stream
 from dmaverify.program.space import Space
 from dmaverify.program.tensor import Tensor

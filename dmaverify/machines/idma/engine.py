@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from dmaverify.errors import InputError, nearest
+from dmaverify.errors import InputError, did_you_mean
 from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass
 
@@ -56,9 +56,8 @@ def protocol_named(name: str | int) -> int:
         return NAMES.index(word)
     if word in _OTHER_NAMES:
         return _OTHER_NAMES[word]
-    near = nearest(word, NAMES, 0.5)
     known = ", ".join(f"{code} {text}" for code, text in enumerate(NAMES))
-    raise InputError(f"{name!r} is no protocol", None, f"did you mean `{near}`?" if near else f"known: {known}")
+    raise InputError(f"{name!r} is no protocol", None, did_you_mean(word, NAMES, 0.5) or f"known: {known}")
 
 
 @dataclass(frozen=True, slots=True)

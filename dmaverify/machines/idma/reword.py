@@ -60,8 +60,7 @@ def _bare(finding: Finding) -> Finding:
     """Without proposals of absolute numbers, which no word of a form holds."""
     if not finding.rule.startswith("core/") or "(checked" not in finding.hint:
         return finding
-    labels = tuple(label for label in finding.labels if "must be" not in label.text)
-    return replace(finding, hint="", labels=labels, edits=())
+    return finding.bare
 
 
 def _worded(finding: Finding, found: Reworded, form: Form) -> Finding:

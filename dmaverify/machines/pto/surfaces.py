@@ -1,7 +1,7 @@
 """A kernel's text with every copy in the other surface.
 
 Knows: which SSA values a copy can name where it stands, loops that need software around them, comments.
-Does not know: operand orders of the surfaces (`pto_emit`), how copies are judged.
+Does not know: operand orders of the surfaces (`emit`), how copies are judged.
 Law: what is not a copy or a loop register stays as it was written, comments included; a number is written as the value
 that the text already has for it, or as arithmetic on arguments; what can be written neither way is refused at its line.
 """

@@ -9,13 +9,12 @@ carries values; what the solver leaves open is `unknown`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from math import gcd
 
 from dmaverify.language.affine import FALSE, TRUE, Cond, Lin, World, both, compare
 from dmaverify.prove.flow.ranges import NEVER, settled
 from dmaverify.prove.smt import Query, Session
-from dmaverify.targets.smtlib import Apply, Let, Literal, Name, Node
+from dmaverify.targets.smtlib import Apply, Let, Literal, Name, Node, compared
 from dmaverify.values import dataclass, field
 
 BEYOND = (1, 0, 2, 3, 7, 32)
@@ -71,13 +70,10 @@ class _Reading:
             then = both([conditions[0], conditions[1]])
             return both([then, both([conditions[0].negated(), conditions[2]])], "or")
         if op in ("<", "<=", ">", ">=", "=", "distinct"):
-            pairs = list(pairwise(terms))
-            if op == "distinct" and len(terms) > 2:
-                pairs = [(a, b) for i, a in enumerate(terms) for b in terms[i + 1 :]]
             if op == "=" and conditions:
                 a, b = conditions
                 return both([both([a, b]), both([a.negated(), b.negated()])], "or")
-            return both([_compared(op, a, b) for a, b in pairs])
+            return both([_compared(op, a, b) for a, b in compared(op, terms)])
         return self.arithmetic(op, terms)
 
     def arithmetic(self, op: str, terms: list[Lin]) -> Lin:

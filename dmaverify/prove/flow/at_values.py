@@ -1,4 +1,4 @@
-"""Bytes read that nothing wrote, at chosen values of the symbols, where no proof decides it for all of them.
+"""Uninitialized reads at chosen values of the symbols, where no proof decides it for all of them.
 
 Knows: small values within the ranges of symbols, what had to be assumed of them.
 Does not know: machines, text syntax, proofs for all values.
@@ -31,25 +31,40 @@ def unwritten_at_values(
     given: Sequence[Shared],
 ) -> list[Finding]:
     """What the judge of definite bytes refutes at the first values at which it refutes anything."""
-    world = asker.world
-    names = sorted(symbols_of(events, world))
-    if not names or any(world.symbols[n].varies or world.symbols[n].loaded for n in names):
-        return []
-    stated = all(world.symbols[n].stated or world.symbols[n].surely is not None for n in names)
-    out: list[Finding] = []
-    for values in chosen_values(asker, names, events):
+    world, out = asker.world, list[Finding]()
+    names, stated = open_symbols(events, world)
+    for values in chosen_values(asker, names, events) if names else ():
         judge = DefiniteJudge(asker, *memory, ordered=ordered, given=given, most_events=MOST_EVENTS)
         judge.judge([put_in(event, world, values) for event in events])
         found = [f for f in judge.findings.values() if f.severity is Severity.ERROR]
-        shown = {world.symbols[n].shown: v.const for n, v in values.items()}
-        said = ", ".join(f"{name} = {value:,}" for name, value in shown.items())
-        found = [replace(f, message=f"{f.message}, where {said}", values={**f.values, **shown}) for f in found]
+        found = [told_at(f, values, world) for f in found]
         if found and stated:
             return found
         if not found and not stated:
             return []  # whoever calls it may give such values only
         out = out or found
     return out
+
+
+def open_symbols(events: Sequence[Event], world: World) -> tuple[list[str], bool]:
+    """The symbols of a kernel, none where one of them has no value for a whole run; and whether the ranges of all are
+    stated.
+    """
+    symbols = {name: world.symbols[name] for name in sorted(symbols_of(events, world))}
+    if any(one.varies or one.loaded for one in symbols.values()):
+        return [], False
+    return list(symbols), all(one.stated or one.surely is not None for one in symbols.values())
+
+
+def told_at(finding: Finding, values: Mapping[str, Lin], world: World) -> Finding:
+    """A finding of a run, with the values of its symbols."""
+    shown = {world.symbols[name].shown: value.const for name, value in values.items()}
+    said = f"{finding.message}, where {values_text(shown)}"
+    return replace(finding, message=said, values={**finding.values, **shown}, witness=finding.witness or shown)
+
+
+def values_text(shown: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {value:,}" for name, value in shown.items())
 
 
 def chosen_values(asker: Asker, names: Sequence[str], events: Sequence[Event]) -> Iterator[dict[str, Lin]]:

@@ -43,9 +43,6 @@ class Banks:
         """Addresses matter modulo this."""
         return self.count * self.width_bytes
 
-    def of(self, address: int) -> int:
-        return address // self.width_bytes % self.count
-
     def touched(self, address: int, bytes_: int) -> frozenset[int]:
         """The banks of an access: ceil(bytes / width) if it is aligned, perhaps one more if it is not."""
         first, last = address // self.width_bytes, (address + bytes_ - 1) // self.width_bytes
@@ -138,9 +135,6 @@ class Summaries:
     offset: int
     size: int
     levels: tuple[RunLevel, ...]
-
-    def index(self, address: int) -> int:
-        return (address - self.offset) // self.unit % self.size
 
 
 class _Table(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a program reads that none of its steps wrote before: it must be there when the program begins.
+"""Definite initialization of a program: what it reads that no step wrote before must be there when it begins.
 
 Knows: what steps touch and declare, memories in which nothing is when a program begins.
 Does not know: hazards, findings, what a memory held before; which rows have what is read (`unwritten`).

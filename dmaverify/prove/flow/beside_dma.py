@@ -1,7 +1,7 @@
 """What may run beside DMA: the accesses of a program as nests over banks, and sets of them that may run at once.
 
 Knows: accesses, the iterations around them, slices that accesses and DMA reach, what orders them.
-Does not know: limits (`cumulative` adds up), how a longest run is proved, how a finding is shown.
+Does not know: limits (`starvation_limit` adds up), how a longest run is proved, how a finding is shown.
 Law: beside one iteration of one engine's part of a DMA transfer, in one slice that it works in, no set of accesses that
 may run at once is left out, each with its longest run among the iterations that nothing orders against that one. What
 slices a piece reaches is the union over its iterations, and several accesses may each be longest beside another

@@ -1,4 +1,4 @@
-"""Whether what is used of a buffer was written before, on every way through a function, and no cell of it twice.
+"""Definite initialization of buffers: what is used was written before, on every path, and no cell of it twice.
 
 Knows: which access happens on which way, which cells of the buffer it has, how loops move it.
 Does not know: any text, machines, single moves, who may overtake whom (`pipes`), how a finding is shown.

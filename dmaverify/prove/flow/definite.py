@@ -1,4 +1,4 @@
-"""Bytes that are read before anything wrote them, or that hold the unknown tail of a row.
+"""Definite initialization in bytes: what is read before anything wrote it, or holds the unknown tail of a row.
 
 Knows: the order of issue, branches, loops as `loops` says: by their period, by their iterations, or as one.
 Does not know: machines, what an access changes (that is `reads`), order in time (that is `pipes`), values.
@@ -15,7 +15,7 @@ from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Use
 from dmaverify.program.rewrite import every, spread, symbols_of, touches_in
 from dmaverify.prove.flow.bounds import narrowed, told, united
-from dmaverify.prove.flow.loops import MOST_EVENTS, MOST_ROUNDS, At, one_by_one, period_of, rhythm_of
+from dmaverify.prove.flow.loops import MOST_EVENTS, MOST_ROUNDS, At, one_by_one, period_of, rhythm_of, steady
 from dmaverify.prove.flow.reads import ReadBytes
 from dmaverify.prove.flow.separate import separated
 from dmaverify.prove.flow.written import (
@@ -139,8 +139,12 @@ class DefiniteJudge(ReadBytes):
         period = period_of(self.world, loop, [*terms, *limits_in(loop.body)], at)
         events, left = len(list(every(loop.body))), self.most_events - self._events
         if one_by_one(trip, period, events, at, spread=self._spread, left=left):
+            same = period == 1 and steady(self.world, loop.body, loop.counter, 1, at)
             for step in range(max(0, trip.const)):
+                before = [path.copy() for path in paths] if same else None
                 paths = self._once(loop, paths, at, Lin(step))
+                if before == paths:
+                    break  # later iterations find what this one found
             return paths
         self._suppose(trip, paths)
         most = self.world.interval(trip)[1]

@@ -34,7 +34,7 @@ def turns_of_access(step: Step, access: Access) -> tuple[tuple[tuple[int, int], 
     views = access.views
     if views is None:
         return tuple((count, 0) for _, count in step.loops), 0, True
-    view = views.source if access.engine == "fetch" else views.dest
+    view = access.view
     none = (0,) * len(views.turns)
     moves, slices = (none, none) if view is None else (view.shift[3].steps, view.shift[2].steps)
     loops = tuple((turn.count, move) for turn, move in zip(views.turns, moves, strict=True))
@@ -78,8 +78,7 @@ def turns_by_slice(access: Access) -> list[SliceTurns]:
     """A tile of slices that overlaps itself in the next iteration of one loop, slice by slice; nothing where it is not
     so, or where a slice sees iterations that are no run of steps.
     """
-    views = access.views
-    view = None if views is None else views.source if access.engine == "fetch" else views.dest
+    views, view = access.views, access.view
     if views is None or view is None:
         return []
     away = [i for i, (t, s) in enumerate(zip(views.turns, view.shift[2].steps, strict=True)) if s and t.count > 1]

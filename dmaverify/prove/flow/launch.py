@@ -1,4 +1,4 @@
-"""Cores that run one kernel beside each other: whether two of them may store to one byte, or one to what another reads.
+"""Races between cores that run one kernel: two that may store to one byte, or one to what another reads.
 
 Knows: the symbols that tell one core from another, touches with the loops and conditions around them.
 Does not know: pipes, flags, machines by name, how cores wait for each other.

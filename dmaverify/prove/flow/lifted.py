@@ -1,4 +1,4 @@
-"""Loops that only read and write, as single accesses: what the iterations touch becomes one more level of rows.
+"""Loop summaries: loops that only read and write, as single accesses with one more level of rows.
 
 Knows: constant distances between iterations, first and last bytes, which accesses may share a byte by those.
 Does not know: machines, flags, what an access is compared with.

@@ -119,6 +119,5 @@ def written_whole(move: Indirect | None) -> frozenset[str] | None:
 
 def _shown(transfer: Transfer, side: str) -> Tensor:
     """What an iteration moves of a side (`source` or `dest`)."""
-    own, views = (transfer.source if side == "source" else transfer.dest), transfer.views
-    view = None if views is None else views.source if side == "source" else views.dest
-    return own if view is None else view.shown
+    view = None if transfer.views is None else transfer.views.on(side)
+    return (transfer.source if side == "source" else transfer.dest) if view is None else view.shown

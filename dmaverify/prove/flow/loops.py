@@ -13,6 +13,7 @@ follow the counter, lost by no iteration, count as written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from math import gcd, lcm
 
 from dmaverify.language.affine import Cond, Lin, World
@@ -84,8 +85,8 @@ def rhythm(world: World, events: Sequence[Event]) -> int:
 
 def period_of(world: World, loop: KernelLoop, terms: Sequence[Lin], at: At) -> int | None:
     """After how many iterations all terms are the same again."""
-    found = dict.fromkeys((*PERIODS, own_rhythm(world, loop.counter)))
-    return next((period for period in found if _same(world, terms, loop.counter, period, at)), None)
+    periods = chain(PERIODS, (own_rhythm(world, loop.counter) for _ in (1,)))  # which is looked for last, if at all
+    return next((period for period in periods if _same(world, terms, loop.counter, period, at)), None)
 
 
 def rhythm_of(world: World, loop: KernelLoop, period: int, at: At) -> int | None:

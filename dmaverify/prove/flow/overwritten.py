@@ -1,4 +1,4 @@
-"""Whether what a step writes is read before it is written again: what excuses a second write, whoever asks.
+"""Dead stores: whether what a step writes is read before it is written again, which excuses the second write.
 
 Knows: which steps stand between two writes: in one iteration, in the next one, behind a loop or ahead of it.
 Does not know: whether two writes meet, what a step reads (its callers say that: of tiles, of declarations, of sizes

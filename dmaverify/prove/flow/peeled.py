@@ -1,4 +1,4 @@
-"""Loops whose first or last iterations go another way than the others, as those iterations and the loop of the rest.
+"""Loop peeling: first or last iterations that go another way than the others, taken apart from the loop of the rest.
 
 Knows: conditions that hold from some iteration on, or up to one, and how near to an end of the loop that surely is.
 Does not know: what events do, what is asked of them.

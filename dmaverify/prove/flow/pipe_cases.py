@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 
 from dmaverify.language.affine import Lin
 from dmaverify.program.instructions import Event
-from dmaverify.program.rewrite import put_in, symbols_of
+from dmaverify.program.rewrite import put_in
 from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.at_values import all_met, chosen_values
+from dmaverify.prove.flow.at_values import all_met, chosen_values, open_symbols, told_at, values_text
 from dmaverify.prove.flow.pipes import PipeJudge
-from dmaverify.values import replace
 from dmaverify.verdict import Severity
 
 MOST_STEPS = 3_000  # events that are followed at one choice of values
@@ -30,9 +29,8 @@ def found_at_values(
     None where none was, or nobody states the range of some symbol.
     """
     world = asker.world
-    names = sorted(symbols_of(events, world))
-    known = all(world.symbols[n].stated or world.symbols[n].surely is not None for n in names)
-    if not names or not known or any(world.symbols[n].varies or world.symbols[n].loaded for n in names):
+    names, stated = open_symbols(events, world)
+    if not names or not stated:
         return None
     out: PipeJudge | None = None
     clean: PipeJudge | None = None
@@ -41,12 +39,7 @@ def found_at_values(
         judge = PipeJudge(asker, ordered, outer, coarse=True, most_steps=MOST_STEPS if out is None else left)
         judge.judge([put_in(event, world, values) for event in events])
         left -= judge.steps if out is not None else 0
-        shown = {world.symbols[n].shown: v.const for n, v in values.items()}
-        said = ", ".join(f"{name} = {value:,}" for name, value in shown.items())
-        told = {
-            key: replace(f, message=f"{f.message}, where {said}", values={**f.values, **shown}, witness=shown)
-            for key, f in judge.findings.items()
-        }
+        told = {key: told_at(finding, values, world) for key, finding in judge.findings.items()}
         if any(f.severity is Severity.ERROR for f in told.values()):
             out = judge if out is None else out
             out.findings = {**told, **out.findings} if out is not judge else told
@@ -79,9 +72,7 @@ def confirm(
     run at the solver's values does not show.
     """
     world = asker.world
-    names = sorted(symbols_of(events, world))
-    if any(world.symbols[n].varies or world.symbols[n].loaded for n in names):
-        return
+    names, _ = open_symbols(events, world)
     runs: dict[tuple[int, ...], PipeJudge | None] = {}
     errors = {key: f for key, f in found.findings.items() if key in found.met and f.severity is Severity.ERROR}
     for key, told in list(errors.items())[:MOST_CONFIRMED] if names else ():
@@ -96,16 +87,13 @@ def confirm(
         run = runs[numbers]
         if run is None:
             continue
-        said = ", ".join(f"{world.symbols[n].shown} = {v.const:,}" for n, v in values.items())
         if key in run.findings:
-            shown = {world.symbols[n].shown: v.const for n, v in values.items()}
-            found.findings[key] = replace(
-                told, message=f"{told.message}, where {said}", values={**told.values, **shown}, witness=shown
-            )
+            found.findings[key] = told_at(told, values, world)
         elif set(run.status.values()) == {"proved"}:
             rule = found.findings.pop(key).rule
             if rule not in _broken(found):
                 found.status[rule] = "unknown"
+                said = values_text({world.symbols[n].shown: v.const for n, v in values.items()})
                 found.why = found.why or f"what seems not to be ordered is, in a run where {said}"
 
 

@@ -1,4 +1,4 @@
-"""The order of a kernel's pipes: flags, fences, tokens, and accesses of the same bytes that nothing orders.
+"""Happens-before in a kernel: pipes, flags, fences, tokens, and accesses of the same bytes that nothing orders.
 
 Knows: loops, followed as `loops` says until a state comes back; branches, with what holds on each path.
 Does not know: what an event changes (that is `pipe_steps`), machines, which pipe runs what, text syntax.

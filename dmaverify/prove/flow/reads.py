@@ -1,4 +1,4 @@
-"""Accesses of one memory on one path: whether what is read was written before, and what is found where it was not.
+"""Definite initialization at one access, on one path: was what is read written before, and what is there if not.
 
 Knows: the states of bytes, rows over symbols, which doubt last fell on a byte.
 Does not know: the order of events, loops (that is `definite`), machines.

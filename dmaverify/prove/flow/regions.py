@@ -231,9 +231,8 @@ def _boxes(step: Step, target: Target) -> Iterator[TouchedBox]:
         index = step.indirect.index
         yield TouchedBox(False, INDEX, box_of(index.tensor, target.dtypes[index.dtype]))
     for access in step.accesses:
-        views, what = access.views, f"{access.engine} {access.name}"
-        view = None if views is None else views.source if is_fetch(access) else views.dest
-        box = touched_box(access.memory, views, view, target.dtypes[access.dtype])
+        what = f"{access.engine} {access.name}"
+        box = touched_box(access.memory, access.views, access.view, target.dtypes[access.dtype])
         yield TouchedBox(not is_fetch(access), what, box)
 
 

@@ -1,4 +1,4 @@
-"""Whether buffers that nobody has placed find room in their memory, by when they hold something that is still read.
+"""Allocation of buffers that nobody has placed: do they find room, by when they hold something that is still read?
 
 Knows: lifetimes as places in the order of events, two of them. A *may* lifetime reaches from the first use to the last,
 over every loop around a use that the buffer is not made in; a *must* lifetime from a write to a read that surely

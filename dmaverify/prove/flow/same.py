@@ -1,4 +1,4 @@
-"""Whether two programs do the same: event by event for all values, else by what they leave in memory.
+"""Equivalence of two programs: event by event for all values, else by what they leave in memory.
 
 Knows: both as events in an order that they allow, programs of plans with their steps taken apart, what their order
 rests on.

@@ -1,4 +1,4 @@
-"""Whether two kernels do the same: copy by copy, byte for byte, in the same order and with the same synchronisation.
+"""Equivalence of two kernels: copy by copy, byte for byte, in the same order and with the same synchronisation.
 
 Knows: both kernels as events over the symbols of one world; loops beside copies with more levels, loops written out;
 numbers at which two kernels part.

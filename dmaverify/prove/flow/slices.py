@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dmaverify.lower.adapters import is_fetch
 from dmaverify.lower.programs import space_of
 from dmaverify.program.access import Access
 from dmaverify.prove.flow.touches import Memory, Touch, outer_places, shown_positions
@@ -39,8 +38,7 @@ class Slices:
 
 def access_slices(access: Access, target: Target) -> Slices:
     """The slices of an access in all iterations: every slice of its mapping, of a tile its own."""
-    views = access.views
-    view = None if views is None else views.source if is_fetch(access) else views.dest
+    views, view = access.views, access.view
     loops = list(shown_positions(access.memory, view, "slice"))
     first = access.memory.at_slice
     out = Slices()

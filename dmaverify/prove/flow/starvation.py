@@ -2,7 +2,7 @@
 
 Knows: the summaries of a nest, how one level follows from the one inside it, the questions that say so.
 Does not know: how summaries are computed, machines, limits, plan files.
-Law: the tables of `transfer.starvation` are claims, trusted nowhere. Every question asks for a violation, `unsat` is
+Law: the tables of `bank_runs` are claims, trusted nowhere. Every question asks for a violation, `unsat` is
 the proof.
 
 What is asked of the solver, with the residue of the first address symbolic:

@@ -1,4 +1,4 @@
-"""What a proof assumed of values that nobody states, as notes to paste into the kernel.
+"""Assumptions of a proof about values that nobody states, as notes to paste into the kernel.
 
 Knows: conditions that had to be assumed, symbols by the names of the text.
 Does not know: machines, how claims are proved.

@@ -1,4 +1,4 @@
-"""What the tiles of a program leave out: elements that no writer of an output writes, over all iterations.
+"""Coverage: what the tiles of a program leave out, elements that no writer of an output writes in any iteration.
 
 Knows: the union of tiles, whole tensors and rows of scatters on common digits, and what may be written otherwise.
 Does not know: which elements are written twice (`tiles`), how a finding is shown.

@@ -140,9 +140,7 @@ def sides_of(step: Step) -> Iterator[tuple[Tensor, Views | None, View | None, bo
         yield step.transfer.source, views, views.source if views else None, False
         yield step.transfer.dest, views, views.dest if views else None, True
     for access in step.accesses:
-        fetch, views = is_fetch(access), access.views
-        view = None if views is None else views.source if fetch else views.dest
-        yield access.memory, views, view, not fetch
+        yield access.memory, access.views, access.view, not is_fetch(access)
 
 
 def dtypes_of(step: Step) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the tiles of a program make together: every element of an output written once, over all iterations of all loops.
+"""Coverage of outputs in tiles: every element is written once, over all iterations of all loops.
 
 Knows: windows that move with loops, the rows of a scatter, common digits of all of them, what reads lie between writes.
 Does not know: what is inside a tile (each iteration by itself is `core`'s business), what tiles leave out

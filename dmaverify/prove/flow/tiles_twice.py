@@ -1,4 +1,4 @@
-"""Whether tiles have a position twice: two of them, or one of them in two iterations.
+"""Overlap of tiles: whether two of them, or two iterations of one, have a position in common.
 
 Knows: windows of boxes as walks over all their digits at once, the equation of two walks.
 Does not know: order, what is read in between, which positions hold elements.

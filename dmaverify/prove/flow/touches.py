@@ -261,13 +261,13 @@ def shown_positions(tensor: Tensor, view: View | None, place: str) -> tuple[tupl
 
 def _view(work: Transfer | Access, side: str) -> View | None:
     views = work.views
-    return None if views is None else views.source if side == "source" else views.dest
+    return None if views is None else views.on(side)
 
 
 def whole_tensor(work: Transfer | Access, side: str) -> Tensor:
     """The memory of a side (`source` or `dest`; of an access, its own): behind a view, the whole tensor."""
     own = work.memory if isinstance(work, Access) else work.source if side == "source" else work.dest
-    view = None if work.views is None else work.views.source if side == "source" else work.views.dest
+    view = _view(work, side)
     return own if view is None else view.buffer
 
 

@@ -1,4 +1,4 @@
-"""Where one unit that lies in memory in the end lay at the beginning: sought backwards, copy by copy, by division.
+"""Provenance: where one unit that lies in memory in the end lay at the beginning, sought backwards, by division.
 
 Knows: the commands of steps and how iterations move them, in an order that the program allows; of moves that nothing
 says how to do, what the cells of both sides mean.

@@ -1,4 +1,4 @@
-"""What a read finds written, in rows: which of its cells no row before it has, on which ways, in which turns of loops.
+"""Definite initialization in rows: which cells of a read no earlier write has, on which paths, in which iterations.
 
 Knows: rows as walks over one memory, how loops move them, each with when it was written.
 Does not know: what comes before a read (its callers walk plans and functions), which ways there are (`ways`), bytes of

@@ -1,4 +1,4 @@
-"""Whether truths over the numbers of a run can hold together, and with which numbers.
+"""Path conditions over the numbers of a run: whether they can hold together, and with which numbers.
 
 Knows: terms as conditions over symbols (`way_terms`), the solver's answers. Does not know: ways, any text.
 Law: `impossible` holds in builds that wrap too; numbers are those of a run in which nothing leaves its type.

@@ -1,4 +1,4 @@
-"""What the conditions of ways ask of the numbers of a run, as conditions over symbols.
+"""Path conditions: what they ask of the numbers of a run, as conditions over symbols.
 
 Knows: integers that truncate, wrap or stop. Does not know: decisions, ways (`ways`), any text.
 Law: a term is one symbol for all values that it may have; `exact` where those are all that it has, and each of them

@@ -1,4 +1,4 @@
-"""Whether a way through a function passes by a set of accesses, asked as any condition of a kernel is.
+"""Paths through a function ("ways"): does one pass by a set of accesses? Asked as any condition of a kernel is.
 
 Knows: arms of decisions as values of symbols, tied to the numbers of a run that they ask about. Does not know: any
 text, what an access touches, how terms are read (`way_terms`).

@@ -206,14 +206,11 @@ def _lacks(case: Case, what: str, index: Mapping[str, int], axis: str) -> None:
 
 def _alignment(case: Case, transfer: Transfer, run: ContiguousRun) -> RuleReport:
     """The rules of a command on the packets that a stream could have: those that the smallest breaks, where all do."""
-    limits = case.target.limits_with(case.transfer.limits)
-    tiers = case.transfer.source.tier, case.transfer.dest.tier
-    engine = case.target.engine_of(*tiers)
     reports = []
     for facts in packets_of(run, case.bits):
-        ruling = Ruling(case.target, engine, *tiers, case.transfer.dtype, limits, case.options.readings)
+        ruling = Ruling.of_move(case.target, case.transfer, case.options.readings)
         place = Instance("command", facts, "any stream", transfer.dest.element.span or transfer.span)
-        report = ruling.judge([place], only=told_of_packet(case.target, facts, limits))
+        report = ruling.judge([place], only=told_of_packet(case.target, facts, ruling.limits))
         if not any(finding.severity is Severity.ERROR for finding in report.findings):
             return report
         reports.append(report)
@@ -247,14 +244,13 @@ def _of_copies(
     tiers = tensors[0].tier, tensors[1].tier
     if case.target.copies_of(*tiers) is None:
         return ()
-    engine, limits = case.target.engine_of(*tiers), case.target.limits_with(transfer.limits)
-    ruling = Ruling(case.target, engine, *tiers, transfer.dtype, limits, case.options.readings)
+    ruling = Ruling.of_move(case.target, transfer, case.options.readings)
     facts, told = (first_facts, told_of_first) if first else (span_facts, told_of_span)
     places = []
     for side, tensor, layout in zip(("read", "write"), tensors, layouts, strict=True):
         one = facts(layout, transfer, side, case.target)
         places.append(Instance(one.scope, one.values, one.what, tensor.element.span, side, tensor.tier))
-    return ruling.judge(places, only=told(case.target, limits)).findings
+    return ruling.judge(places, only=told(case.target, ruling.limits)).findings
 
 
 def packets_of(run: ContiguousRun, dtype_bits: int) -> Iterator[dict[str, int]]:

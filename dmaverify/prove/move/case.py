@@ -338,12 +338,10 @@ class Case(Judgement):
 
     def rules_on(self, commands: Sequence[Command]) -> RuleReport:
         transfer, target = self.transfer, self.target
-        limits = target.limits_with(transfer.limits)
-        tiers = transfer.source.tier, transfer.dest.tier
-        ruling = Ruling(target, target.engine_of(*tiers), *tiers, transfer.dtype, limits, self.options.readings)
+        ruling = Ruling.of_move(target, transfer, self.options.readings)
         instances = transfer_instances(
-            transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span,
-            self.transfer.buffers, readings=self.options.readings,
+            transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, ruling.limits,
+            transfer.span, transfer.buffers, readings=self.options.readings,
         )  # fmt: skip
         span = next((c.span for c in commands if c.span is not None), None) or transfer.span
         instances += [

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from dmaverify.lower.adapters import derived_access, given_access, is_fetch, slice_move
+from dmaverify.lower.adapters import derived_access, given_access, slice_move
 from dmaverify.lower.pairing import Trouble
 from dmaverify.lower.programs import given_program, port_rule, same_nests, space_of, streamed_program
 from dmaverify.program.access import Access, PlanProblem
@@ -338,9 +338,7 @@ def _judge_access(case: Case, access: Access, bits: int) -> None:
             limits,
             case.options.readings,
         )
-        views = access.views
-        view = None if views is None else views.source if is_fetch(access) else views.dest
-        buffer = access.memory if view is None else view.buffer
+        buffer = access.memory if access.view is None else access.view.buffer
         return ruling.judge(access_instances(access, commands, case.target, limits, buffer))
 
     case.take(rules(judged))

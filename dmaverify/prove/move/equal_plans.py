@@ -1,4 +1,4 @@
-"""Whether two plans copy the same units, each to the same place, in whatever order (core/same-program).
+"""Equivalence of two plans: the same units, each to the same place, in whatever order (core/same-program).
 
 Knows: programs as sets of unit copies, tiers and machines they speak of, the first copy that one does alone.
 Does not know: how plans are written, how sets of copies are compared (`units`).

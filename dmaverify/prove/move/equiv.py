@@ -1,4 +1,4 @@
-"""Whether two mappings mean the same at every position.
+"""Equivalence of two mappings: the same cell at every position.
 
 Knows: the tree of a mapping as solver text, digits as an explanation, the meaning as the judge of every witness.
 Does not know: how mappings and plans are written, how machines judge them.

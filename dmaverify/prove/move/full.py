@@ -24,7 +24,6 @@ from dmaverify.prove.move.script import LOGIC, Script, ScriptQuestion, ScriptWri
 from dmaverify.prove.smt import answers_to, number
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import core_definitions
-from dmaverify.verdict import Severity
 
 FROM_DEFINITIONS = "z3"
 NOT_ASKED = "not asked from definitions: "
@@ -34,8 +33,7 @@ ASKED_OF = (*OBLIGATIONS, "core/overlap")
 
 def ask_from_definitions(case: Case) -> None:
     """The questions of everything that a case holds proved. Raises Disagreement."""
-    wrong = any(f.severity is Severity.ERROR for f in case.findings)
-    if not case.options.full or wrong or "unknown" in case.status.values():
+    if not case.asks_all:
         return
     scripts, left = _scripts(case)
     open_ = ask(scripts, case.options.rlimit, case.asked, left)

@@ -86,9 +86,7 @@ class IndexCase(Judgement):
             return
         self.judge_index()
         self.judge_rules()
-        move, tiers = self.move, (self.move.source.tier, self.move.dest.tier)
-        limits = self.target.limits_with(move.limits)
-        dma = Ruling(self.target, self.target.engine_of(*tiers), *tiers, move.dtype, limits, self.options.readings)
+        dma = Ruling.of_move(self.target, self.move, self.options.readings)
         self.keep(dma.judge([self.listed()]).findings)
 
     # ------------------------------------------------------------ shape

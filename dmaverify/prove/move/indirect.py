@@ -38,7 +38,7 @@ from dmaverify.prove.move.part_questions import index_script, row_scripts
 from dmaverify.prove.move.script import Script
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
-from dmaverify.verdict import Severity, Verdict
+from dmaverify.verdict import Verdict
 
 ROW_BY_Z3 = f"{FROM_DEFINITIONS}, one row for all"
 ORDER = ("core/well-formed", "core/in-bounds", "core/same-element", "core/covers", "core/writes-once")
@@ -126,8 +126,7 @@ def _listed(case: IndirectCase) -> tuple[RowDigits, Tensor, str, Space, bool]:
 
 def _ask_for_all_rows(case: IndirectCase, keep: list[tuple[str, str, str]] | None) -> None:
     """What carries the proof of row 0 to every number of the index, from definitions. Raises Disagreement."""
-    wrong = any(f.severity is Severity.ERROR for f in case.findings)
-    if not case.options.full or wrong or "unknown" in case.status.values():
+    if not case.asks_all:
         return
     move, target, scripts = case.move, case.target, list[Script]()
     table = (case.table, move.table, move.axis, space_of(target, move.table.tier), move.scatter)

@@ -111,8 +111,7 @@ class IndirectCase(IndexCase):
         move, target = self.move, self.target
         limits = target.limits_with(move.limits)
         whole = [self.whole_command(c) for c in commands]
-        tiers = move.source.tier, move.dest.tier
-        dma = Ruling(target, target.engine_of(*tiers), *tiers, move.dtype, limits, self.options.readings)
+        dma = Ruling.of_move(target, move, self.options.readings)
         moved = transfer_instances(move.source, move.dest, move.stream, move.dtype, target, whole, limits, move.span)
         report = dma.judge([*(m for m in moved if m.scope not in ("transfer", "dimension")), self.listed()])
         self.keep(report.findings)

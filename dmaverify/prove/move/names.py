@@ -18,6 +18,7 @@ from dmaverify.language import wellformed
 from dmaverify.language.expr import Expr, Symbol, axes_of
 from dmaverify.language.parse import parse
 from dmaverify.layout.digits import DigitForm, NotDigits, coalesce, digits_of
+from dmaverify.lower.programs import WrongNumber, other_entries
 from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.values import fields, replace
@@ -130,16 +131,11 @@ def _resized(value: T, axis: str, size: int) -> T:
     return replace(node, **{name: _resized(part, axis, size) for name, part in parts.items()})  # type: ignore[no-any-return]
 
 
-def wrong_numbers(given: GivenCommand, wanted: Command) -> Iterator[tuple[str, Span | None, int, int]]:
+def wrong_numbers(given: GivenCommand, wanted: Command) -> Iterator[WrongNumber]:
     """Counts, strides and packets of two printed texts that the stream would have otherwise, entry by entry."""
     for side, text, ask in (("read", given.read, wanted.read_text), ("write", given.write, wanted.write_text)):
         if ask is None or len(text.entries) != len(ask.entries):
             continue
-        for index, (one, other) in enumerate(zip(text.entries, ask.entries, strict=True)):
-            name = f"{side} entry {index}" + (f" `{one.label}`" if one.label else "")
-            if one.count != other.count:
-                yield f"the count of {name}", one.count_span or one.span, one.count, other.count
-            if one.stride != other.stride and other.count > 1:
-                yield f"the stride of {name}", one.stride_span or one.span, one.stride, other.stride
+        yield from other_entries(side, text, ask)
         if text.packet != ask.packet:
             yield f"the {side} packet", text.packet_span, text.packet, ask.packet

@@ -35,8 +35,18 @@ from collections.abc import Sequence
 
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.space import global_address
-from dmaverify.prove.meet import Walk, apart, difference, equation, found_meeting, shared, side_of
-from dmaverify.prove.smt import Query, Session, linear, number
+from dmaverify.prove.meet import (
+    Walk,
+    apart,
+    counter_names,
+    difference,
+    equation,
+    found_meeting,
+    met_where,
+    shared,
+    side_of,
+)
+from dmaverify.prove.smt import Answer, Query, Session, linear, number
 from dmaverify.values import dataclass, replace
 
 
@@ -112,21 +122,11 @@ def _across(i: int, j: int, writer: Command, write: Walk, read: Walk, session: S
     met = found_meeting(write, read, session)
     if met is None:
         return "unknown"
-    if not _writes_back(writer, met.first):
-        return Early((i, met.first), (j, met.second), met.address)
-    names = [[f"{letter}{n}" for n in range(len(walk.loops))] for letter, walk in (("a", write), ("b", read))]
-    parts = [(s, name) for (_, s), name in zip(write.loops, names[0], strict=True)]
-    parts += [(-s, name) for (_, s), name in zip(read.loops, names[1], strict=True)]
-    counts = [count for count, _ in (*write.loops, *read.loops)]
-    variables = tuple((name, 0, count) for name, count in zip((*names[0], *names[1]), counts, strict=True))
-    meet = f"(= {linear(0, parts)} {number(read.base - write.base)})"
-    query = Query(variables, (meet, _changes(writer, names[0])))
-    answer = session.ask(query, "core/overlap")
-    if answer.status != "sat":
-        return "unknown" if answer.status == "unknown" else None
-    best = session.smallest(query, [*names[0], *names[1]], answer).model
-    first, second = (tuple(best[name] for name in side) for side in names)
-    return Early((i, first), (j, second), write.address(first))
+    if _writes_back(writer, met.first):
+        status, met = met_where(write, read, session, [_changes(writer, counter_names(write, read))], "core/overlap")
+        if met is None:
+            return "unknown" if status == "unknown" else None
+    return Early((i, met.first), (j, met.second), met.address)
 
 
 def _writes_back(command: Command, counters: Sequence[int]) -> bool:
@@ -157,16 +157,14 @@ def _inside(index: int, command: Command, session: Session, streams: Streams) ->
         variables = [(name, 0, loop.count) for name, loop in zip(names, command.loops, strict=True)]
         parts = [(loop.write - loop.read, name) for name, loop in zip(names, command.loops, strict=True)]
         variables, parts, names = [*variables, ("gap", low, high)], [*parts, (-1, "gap")], [*names, "gap"]
-        target = _back(command)
-        if apart(equation([(k, a, b - 1) for (k, _), (_, a, b) in zip(parts, variables, strict=True)], target)):
-            continue
-        asked = (f"(= {linear(0, parts)} {number(target)})", *(_cut(command, names[:-1], windows) if near else ()))
-        answer = session.ask(Query(tuple(variables), asked), "core/overlap")
+        query, answer = _asked(
+            variables, parts, command, session, *(_cut(command, names[:-1], windows) if near else ())
+        )
         if answer.status == "unsat":
             continue
         if (near and windows is None) or answer.status == "unknown":
             return "unknown"
-        best = session.smallest(Query(tuple(variables), asked), names, answer).model
+        best = session.smallest(query, names, answer).model
         outer = tuple(best[name] for name in names[:-1])
         if not near:
             return _met(index, command, (*outer, 0), (*outer, best["gap"]))
@@ -209,15 +207,8 @@ def _within(index: int, command: Command, session: Session, streams: Streams | N
         if command.loops[level].count < 2:
             continue
         names, variables, parts = _level(command, level)
-        target = _back(command)
-        count = command.loops[level].count
-        if apart(
-            equation([(k, low, high - 1) for (k, _), (_, low, high) in zip(parts, variables, strict=True)], target)
-        ):
-            continue
-        total = linear(0, parts)
-        query = Query(variables, (f"(= {total} {number(target)})", f"(< (+ p gap) {count - 1})"))
-        answer = session.ask(query, "core/overlap")
+        later = f"(< (+ p gap) {command.loops[level].count - 1})"
+        query, answer = _asked(variables, parts, command, session, later)
         if answer.status == "unknown":
             open_ = True
         elif answer.status == "sat":
@@ -244,19 +235,12 @@ def _in_burst(index: int, command: Command, request: int, session: Session) -> E
     )
     level = len(command.loops)
     names, variables, parts = _level(whole, level)
-    target = _back(command)
-    ends = [(k, low, high - 1) for (k, _), (_, low, high) in zip(parts, variables, strict=True)]
-    if apart(equation(ends, target)):
-        return None
-    count = whole.loops[level].count
     tails = (
-        f"(= {linear(0, parts)} {number(target)})",
-        f"(< (+ p gap) {count - 1})",
+        f"(< (+ p gap) {whole.loops[level].count - 1})",
         f"(< {linear(0, ((request, 'p'), (1, 'u')))} {command.burst})",
         f"(< {linear(request, ((request, 'p'), (request, 'gap'), (1, 'v')))} {command.burst})",
     )
-    query = Query(variables, tails)
-    answer = session.ask(query, "core/overlap")
+    query, answer = _asked(variables, parts, command, session, *tails)
     if answer.status != "sat":
         return "unknown" if answer.status == "unknown" else None
     early = _early(index, whole, level, session.smallest(query, names, answer).model)
@@ -265,6 +249,20 @@ def _in_burst(index: int, command: Command, request: int, session: Session) -> E
         return (*counters[:level], counters[level] * request + counters[level + 1])
 
     return Early((index, joined(early.write[1])), (index, joined(early.read[1])), early.address)
+
+
+def _asked(
+    variables: Sequence[tuple[str, int, int]],
+    parts: Sequence[tuple[int, str]],
+    command: Command,
+    session: Session,
+    *when: str,
+) -> tuple[Query, Answer]:
+    """Whether a byte that is written lies where one is read, `parts` further on, under conditions on both."""
+    target = _back(command)
+    query = Query(tuple(variables), (f"(= {linear(0, parts)} {number(target)})", *when))
+    ends = [(k, low, high - 1) for (k, _), (_, low, high) in zip(parts, variables, strict=True)]
+    return query, Answer("unsat") if apart(equation(ends, target)) else session.ask(query, "core/overlap")
 
 
 def _level(command: Command, level: int) -> tuple[list[str], tuple[tuple[str, int, int], ...], list[tuple[int, str]]]:

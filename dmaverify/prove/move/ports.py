@@ -20,8 +20,7 @@ from dmaverify.language.meaning import live_indices
 from dmaverify.language.numbers import Symbolic, gcd, least, most, same, step_gcd
 from dmaverify.layout.digits import Digit, DigitForm, NotDigits, compile_digits, finalized
 from dmaverify.layout.held import TooMany, first_absent
-from dmaverify.lower.derive import coalesce
-from dmaverify.program.command import Command, Sequencer
+from dmaverify.program.command import Command, Sequencer, coalesce
 from dmaverify.program.space import divisor_bytes
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target

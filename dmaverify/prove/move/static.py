@@ -16,7 +16,8 @@ from dmaverify.errors import Span
 from dmaverify.lower.adapters import access_facts, is_fetch, memory_facts
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Sequencer
-from dmaverify.program.move import Stream
+from dmaverify.program.indirect import Indirect
+from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.ports import (
     command_facts,
@@ -74,6 +75,12 @@ class Ruling:
     evaluated: set[str] = field(default_factory=set)
     seen: dict[tuple[str, str, str], int] = field(default_factory=dict)
     held: list[tuple[Rule, tuple[int, ...], str]] = field(default_factory=list)
+
+    @classmethod
+    def of_move(cls, target: Target, move: Transfer | Indirect, readings: Mapping[str, str]) -> Ruling:
+        """For the engine that makes a move, within the move's limits."""
+        tiers = move.source.tier, move.dest.tier
+        return cls(target, target.engine_of(*tiers), *tiers, move.dtype, target.limits_with(move.limits), readings)
 
     def judge(self, instances: Sequence[Instance], only: Collection[str] | None = None) -> RuleReport:
         """All rules of the target, or those named in `only`, on every instance that they bind."""

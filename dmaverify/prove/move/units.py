@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import Disagreement
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.refine import Drive, Driven, Joint, Nest, drive
-from dmaverify.lower.derive import coalesce
 from dmaverify.lower.programs import COMPARE_UNITS, same_nests
-from dmaverify.program.command import Command, counters_at
+from dmaverify.program.command import Command, coalesce, counters_at
 from dmaverify.program.space import global_address
 from dmaverify.prove.move.copies import Loops, TooManySteps, UnitCopy, find_copy
 from dmaverify.prove.move.fold import Family, fold

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from itertools import pairwise
 from typing import Any
 
 from dmaverify.prove.sizes.facts import SizeFact
 from dmaverify.prove.sizes.trace import Trace
-from dmaverify.targets.smtlib import Apply, Let, Literal, Name, Node
+from dmaverify.targets.smtlib import Apply, Let, Literal, Name, Node, compared
 from dmaverify.targets.smtlib_eval import euclid_div, euclid_mod
 
 _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -66,11 +65,8 @@ def _applied(node: Apply, env: dict[str, Any], trace: Trace) -> Any:
         return _value(args[1 if _value(args[0], env, trace) else 2], env, trace)
     values = [_value(part, env, trace) for part in args]
     if op in _COMPARE:
-        pairs = list(pairwise(values))
-        if op == "distinct" and len(values) > 2:
-            pairs = [(a, b) for i, a in enumerate(values) for b in values[i + 1 :]]
-        compare = _COMPARE[op]
-        return _junction([_compared(compare, a, b) for a, b in pairs], trace, found=False)
+        parts = [_compared(_COMPARE[op], a, b) for a, b in compared(op, values)]
+        return _junction(parts, trace, found=False)
     if op == "abs":
         return abs(values[0])
     if len(values) == 1:

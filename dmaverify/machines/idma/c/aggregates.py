@@ -274,18 +274,20 @@ def place_in(place: ObjectPlace, word: int) -> int | None:
     return at
 
 
-def member_around(place: ObjectPlace) -> tuple[str, Shape]:
-    """The array, or the member, of an object in which a part lies, and its name; rows of an array are in the array."""
+def member_around(place: ObjectPlace) -> tuple[str, Shape, Path]:
+    """The array, or the member, of an object in which a part lies: its name, its type, and where it is. Rows of an
+    array are in the array.
+    """
     path, name = place.far[0] if place.far is not None else place.path or (), place.whole.name
     shape: Shape = place.whole.shape
-    held: tuple[str, Shape] | None = None
-    for step in path:
+    held: tuple[str, Shape, Path] | None = None
+    for depth, step in enumerate(path):
         if isinstance(shape, ArrayType):
-            held, shape = held or (name, shape), shape.element
+            held, shape = held or (name, shape, path[:depth]), shape.element
         else:
             held, shape = None, _member(shape, str(step))
         name += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return held or (name, shape)
+    return held or (name, shape, path)
 
 
 @dataclass(frozen=True, slots=True)

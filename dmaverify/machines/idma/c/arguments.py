@@ -47,6 +47,23 @@ class KnownArray:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenMember:
+    """A part of a structure, or of rows, whose address the driver takes: where it begins, how long it is; whether it is
+    an array of a structure, and the first of its members.
+    """
+
+    begin: int
+    bytes: int
+    name: str
+    array: bool = True
+    first: bool = False
+
+    @property
+    def condition(self) -> str:
+        return f"no launch leaves {f'the {self.bytes:,} bytes of' if self.array else 'what holds'} `{self.name}`"
+
+
+@dataclass(frozen=True, slots=True)
 class GoneArray:
     """An array whose block has ended: by what its address is `kept`, the launches before, and those that may run."""
 

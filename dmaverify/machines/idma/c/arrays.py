@@ -10,11 +10,13 @@ shown to be so, or to lie apart, is open.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import Any
 
 from dmaverify.language.numbers import Poly
-from dmaverify.machines.idma.c.arguments import GoneArray, KnownArray, polynomial
+from dmaverify.machines.idma.c.aggregates import Shape, StructType
+from dmaverify.machines.idma.c.arguments import GivenMember, GoneArray, KnownArray, polynomial
 from dmaverify.machines.idma.engine import NO_ADDRESS
 from dmaverify.machines.idma.nd import Corners, extent
 from dmaverify.machines.idma.order import unordered
@@ -58,7 +60,7 @@ def beside_stated(
     based = {side: array.name for side, reached in sides.items() for array, begin in stated
              if polynomial(reached.low) is None and begin <= reached.low < begin + array.bytes}  # fmt: skip
     reached = ReachedArrays({array.name: array for array, _ in stated}, sides, based)
-    own = (tuple(reached.facts(number, lambda name: at[name])) for number in range(len(told)))
+    own = (tuple(reached.facts(number, at.__getitem__)) for number in range(len(told)))
     return tuple(replace(one, facts=(*one.facts, *facts)) for one, facts in zip(told, own, strict=True))
 
 
@@ -87,6 +89,19 @@ def _rate(poly: Poly, symbol: str, floors: Mapping[str, FloorQuotient]) -> Fract
     return total
 
 
+def _bases(member: GivenMember) -> set[str]:
+    """What the address of a member goes with, byte by byte."""
+    begin = poly_of(member.begin)
+    return {one for one in begin.symbols if begin.terms.get((one,)) == 1}
+
+
+def _whole(poly: Poly, floors: Mapping[str, FloorQuotient]) -> Poly:
+    """A distance of addresses without how often integers begin again at 0."""
+    wraps = {name: by for name, floor in floors.items() if (by := floor.bottom.constant or 0) >= WRAPS}
+    over = [(name,) for name, by in wraps.items() if poly.terms.get((name,), 1) % by == 0]
+    return Poly({mono: times for mono, times in poly.terms.items() if mono not in over})
+
+
 def _depends(name: str, symbol: str, floors: Mapping[str, FloorQuotient]) -> bool:
     floor = floors.get(name)
     inner = floor.top.symbols | floor.bottom.symbols if floor is not None else frozenset[str]()
@@ -100,6 +115,11 @@ class ReachedArrays:
     arrays: Mapping[str, KnownArray]
     sides: Mapping[Base, Corners]
     based: Mapping[Base, str] = field(default_factory=dict)
+    around: dict[Base, tuple[GivenMember, bool]] = field(default_factory=dict)
+    """Members that sides begin in, and whether a rule says that these stay there: of arrays, but where nothing says
+    what a side points at that begins where an array and the structure do that this is in.
+    """
+    structures: set[Base] = field(default_factory=set)
 
     def find(self, trace: Trace) -> Mapping[Base, str]:
         """Looks for the arrays in a symbolic run. Raises MayMeet where an address is made of theirs in another way."""
@@ -118,6 +138,41 @@ class ReachedArrays:
         self.based = found
         return found
 
+    def find_members(self, trace: Trace, members: Sequence[GivenMember], pointees: Mapping[Base, Shape]) -> None:
+        """Looks for the members in which sides begin, byte by byte with their addresses: in the largest of some."""
+        for side, reached in self.sides.items():
+            low, around, of = poly_of(reached.low), list[GivenMember](), pointees.get(side)
+            if members and isinstance(of, StructType):
+                self.structures.add(side)
+                continue
+            for one in members:
+                ahead = low - poly_of(one.begin)
+                with_it = all(_rate(ahead, base, trace.floors) == 0 for base in _bases(one))
+                around += [one] if with_it and 0 <= ahead.terms.get((), 0) < one.bytes else []
+            if around:
+                one = max(around, key=lambda one: one.bytes)
+                self.around[side] = one, one.array and (of is not None or not one.first or low != poly_of(one.begin))
+
+    def unasked(self, trace: Trace, members: Sequence[GivenMember], loaded: AbstractSet[str]) -> list[GivenMember]:
+        """Members that a launch may leave without a word: one goes with the address of the member, or with what is
+        `loaded` from memory, and is not seen to begin in a member and to stay there.
+        """
+        outside = [poly_of(reached.low) for side, reached in self.sides.items() if not self._stays(trace, side)]
+        return [
+            one for one in members
+            if any(low.symbols & loaded or not (_bases(one) or low.symbols)
+                   or any(_rate(low, base, trace.floors) != 0 for base in _bases(one)) for low in outside)
+        ]  # fmt: skip
+
+    def _stays(self, trace: Trace, side: Base) -> bool:
+        """Whether a side begins in a member and stays there, of an array by a rule; or is given as a structure."""
+        reached, (one, asked) = self.sides[side], self.around.get(side, (None, False))
+        if one is None or asked:
+            return asked or side in self.structures
+        ends = (_whole(poly_of(at) - poly_of(one.begin), trace.floors) for at in (reached.low, reached.end))
+        first, past = (poly.constant for poly in ends)
+        return first is not None and past is not None and first >= 0 and past <= one.bytes
+
     def are_there(self, trace: Trace, gone: Sequence[GoneArray], kept: Mapping[str, str]) -> None:
         """No launch runs on when the block of its array has ended. Raises MayMeet where that is not shown."""
         for array in gone:
@@ -126,12 +181,17 @@ class ReachedArrays:
                 if poly is not None and _rate(poly, kept[array.key], trace.floors) != 0:
                     raise MayMeet(f"launch {number} may still run where `{array.name}` is gone")
 
-    def facts(self, number: int, begin_of: Callable[[str], Any]) -> Iterator[Derived]:
-        """What of its arrays a launch reaches."""
+    def facts(
+        self, number: int, begin_of: Callable[[str], Any], told: Callable[[int], int] = lambda begin: begin
+    ) -> Iterator[Derived]:  # fmt: skip
+        """What of its arrays a launch reaches, by where each begins; where a member does, as it is `told`."""
         for side in ("src", "dst"):
-            symbol = self.based.get((number, side))
-            if symbol is not None:
-                reached, begin, array = self.sides[number, side], begin_of(symbol), self.arrays[symbol]
+            symbol, (member, asked) = self.based.get((number, side)), self.around.get((number, side), (None, False))
+            begun = list[tuple[Any, KnownArray | GivenMember]]()
+            begun += [(begin_of(symbol), self.arrays[symbol])] if symbol is not None else []
+            begun += [(told(member.begin), member)] if member is not None and asked else []
+            for begin, array in begun:
+                reached = self.sides[number, side]
                 values = {"first": reached.low - begin, "past": reached.end - begin, "long": array.bytes}
                 yield Derived("array", values, f"{side} in `{array.name}`")
 

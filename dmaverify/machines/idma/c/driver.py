@@ -371,5 +371,5 @@ def entry_of(launcher: Launcher, name: str) -> FunctionLaunches:
     return FunctionLaunches(
         name, tuple(launcher.told), tuple(launcher.waits), tuple(launcher.doubts), launcher.foreign,
         tuple(launcher.partly), tuple(launcher.facts), tuple(launcher.until), tuple(launcher.conditions),
-        tuple(launcher.assumed),
+        tuple(launcher.assumed), tuple(launcher.members.values()), dict(launcher.pointees),
     )  # fmt: skip

@@ -19,18 +19,16 @@ from dmaverify.machines.idma.c.aggregates import (
     KnownPointer,
     MemoryObject,
     ObjectPlace,
-    Shape,
-    StructType,
     WholeObject,
     member_around,
     offset_of,
     place_in,
     size_of,
 )
-from dmaverify.machines.idma.c.arguments import GoneArray, KnownArray, polynomial
+from dmaverify.machines.idma.c.arguments import GivenMember, GoneArray, polynomial
 from dmaverify.machines.idma.c.code import Part
-from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, bare, jumps, root_of, target_of
-from dmaverify.machines.idma.c.launches import Launcher
+from dmaverify.machines.idma.c.effects import DOES, bare, jumps, root_of, target_of
+from dmaverify.machines.idma.c.members import MemberReader
 from dmaverify.machines.idma.c.names import CLUSTER, NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE
 from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, is_real, literal, unknown
 from dmaverify.machines.idma.c.run import RESULT
@@ -40,13 +38,11 @@ from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.values import replace
 
 
-class ForeignReader(Launcher):
+class ForeignReader(MemberReader):
     """A launcher to which what it does not read is given as symbols, in runs with arguments."""
 
     epoch = 0
     """How often the file itself has written memory that is not followed."""
-    lays_out = True
-    """Whether addresses of objects of a function have a meaning beside others."""
     lent_out = False
     """Whether a function of another file ran, which may write what a caller gave."""
 
@@ -143,80 +139,28 @@ class ForeignReader(Launcher):
 
     # ------------------------------------------------------------ memory
 
-    def _place_of(self, part: Part | None) -> tuple[int, Shape] | None:
-        """Where what is named through a pointer lies, `p->rows[i]`, and its type; None where that is not known."""
-        part = self.operand(part)
-        if part is None or part.type not in ELEMENTS or str(part).startswith("&") or not self._reads():
-            return None
-        if self.designates(part) or any(one.type in DOES for one in part.every()):
-            return None
-        op, argument = part.node.child_by_field_name("operator"), part.field("argument")
-        found = self._place_of(argument)
-        if op is None or op.type != ".":
-            if found is None or not isinstance(found[1], ArrayType):
-                pointer = self.value(argument)
-                shape = pointer.type.target if pointer.type.pointer else None
-                known = isinstance(shape, (CType, ArrayType, StructType)) and pointer.number is not None
-                found = (pointer.number, shape) if known else None  # type: ignore[assignment]
-            else:
-                found = found[0], found[1].element
-        if found is None or part.type == "pointer_expression":
-            return found
-        at, shape = found
-        if part.type == "subscript_expression":
-            index, size = self.value(part.field("index")).number, size_of(shape, self.word)
-            return (at + index * size, shape) if index is not None and size else None
-        name = str(part.field("field"))
-        inner = offset_of(shape, (name,), self.word)
-        return (at + inner, shape.member(name)) if inner is not None and isinstance(shape, StructType) else None
-
-    def _pointing(self, at: int, shape: Shape) -> Value:
-        return Value(at, CType(self.word, pointer=True, step=size_of(shape, self.word), target=shape))
-
-    def _decayed(self, part: Part, found: Value) -> Value:
-        """An array that is named through a pointer is a pointer to its first element."""
-        place = self._place_of(part) if found.number is None and type(found) is Value else None
-        if place is None or not isinstance(place[1], ArrayType):
-            return found
-        self._given_out(part, place[1])
-        return self._pointing(place[0], place[1].element)
-
-    def _given_out(self, part: Part, shape: Shape) -> None:
-        """What has its address taken is left by no launch: of an element, its array; how long what lies there is, the
-        caller knows.
-        """
-        inner = self.operand(part.field("argument")) if part.type == "subscript_expression" else None
-        above = self._place_of(inner)
-        if inner is not None and above is not None and isinstance(above[1], ArrayType):
-            self._given_out(inner, above[1])
-            return
-        if self.lays_out:
-            self._leaves_nothing(
-                size_of(shape, self.word) if inner is None or isinstance(shape, ArrayType) else 0, f"{part}"
-            )
-
-    def _leaves_nothing(self, long: int, name: str) -> None:
-        self.conditions[f"no launch leaves {f'the {long:,} bytes of ' if long else 'what holds '}`{name}`"] = None
-
-    def _subscript_expression(self, part: Part) -> Value:
-        return self._decayed(part, super()._subscript_expression(part))
-
     def _field_expression(self, part: Part) -> Value:
-        return self._decayed(part, self._member(part, super()._field_expression(part)))
+        return self._member(part, super()._field_expression(part))
 
     def _member(self, part: Part, found: Value) -> Value:
         """A member of what a pointer points at that somebody else gives: what memory holds there."""
         op = part.node.child_by_field_name("operator")
-        if found.number is not None or type(found) is not Value or op is None or op.type != "->" or not self._reads():
+        if found.number is not None or type(found) is not Value or op is None or not self._reads():
             return found
         type_, at = self.static_type(part), part.field("argument")
         real = type_ is not None and is_real(type_)
-        base = unknown("it does more") if at is None or any(p.type in DOES for p in at.every()) else self.value(at)
+        base = (
+            unknown("it does more")
+            if at is None or any(p.type in DOES for p in at.every())
+            else self._around(at, in_it=op.type == ".")
+        )
         if type_ is None or real or base.number is None or self.arguments is None:
             return found
         loads = self._loads(base.number, base.type.step)
         key = f"{base.number} {self.epoch} {loads} {part.field('field')} {base.type.target}"
-        self.conditions[f"what `{root_of(part)}` points at does not change while {self.entry}() runs"] = None
+        root = root_of(part)
+        where = "holds" if self.laid_at(root) is not None else "points at"
+        self.conditions[f"what `{root}` {where} does not change while {self.entry}() runs"] = None
         name = f"{part}'" if self.epoch or loads else f"{part}"  # what is stated is stated of what the caller gives
         of, symbols = names_in(base.number), self.arguments.symbols
         moves = bool(self.epoch or loads or of & symbols.each or of - symbols.known.keys())  # `of` a round, the last
@@ -229,6 +173,13 @@ class ForeignReader(Launcher):
             symbols.chosen |= names_in(value.number)
         return value
 
+    def _around(self, at: Part, *, in_it: bool) -> Value:
+        """A pointer to the structure of which a member is named: what points at it, or itself."""
+        if not in_it:
+            return self.value(at)
+        place = self._place_of(at)
+        return unknown(f"where `{at}` lies is not known") if place is None else self._pointing(*place)
+
     def _loads(self, at: int, size: int) -> int:
         """How many launches so far surely write to the `size` bytes at an address."""
         found = 0
@@ -239,10 +190,6 @@ class ForeignReader(Launcher):
             found += apart is not None and -long < apart < (size or 1 << 64)
         return found
 
-    def _reads(self) -> bool:
-        """Whether reads of memory are reads of memory: of no register, and of no descriptor."""
-        return self.arguments is not None and self.stack > 0 and self.map is None and not self.chained
-
     def name(self, part: Part) -> Value:
         found = super().name(part)
         if found.number is None and found.origin.startswith("&") and self._reads() and self.arguments is not None:
@@ -250,7 +197,7 @@ class ForeignReader(Launcher):
             scope = next((one for one in reversed(self.scopes) if name in one), {})
             size = scope.get(f"sizeof {name}") if name not in self.elsewhere else None
             long = size.number if size is not None else None
-            return self._begin_of(name, found.type, found.origin, long or 0)
+            return self.begin_of(name, found.type, found.origin, long or 0)
         return found
 
     def plain(self, value: Value, part: Part) -> Value:
@@ -266,11 +213,16 @@ class ForeignReader(Launcher):
         each = self.since is not None and whole.born > self.since
         name = whole.name if isinstance(whole.shape, ArrayType) else f"&{whole.name}"
         long = size_of(whole.shape, self.word)
-        member, shape = member_around(place)
-        if (own := size_of(shape, self.word)) != long:  # that no launch leaves the structure is asked
-            self._leaves_nothing(own, member)
-        base = self._begin_of(name, found.type, _address_of(whole), long, each=each)
-        return replace(base, number=None if base.number is None else base.number + at)
+        base = self.begin_of(name, found.type, _address_of(whole), long, each=each)
+        if base.number is None:
+            return base
+        member, shape, path = member_around(place)
+        if (own := size_of(shape, self.word)) != long:  # that no launch leaves the whole is asked of every launch
+            begin, first = offset_of(whole.shape, path, self.word), bool(path) and isinstance(path[-1], str)
+            first = first and offset_of(whole.shape, path[:-1], self.word) == begin
+            long = own if begin is not None else 0
+            self._member_at(GivenMember(base.number + (begin or 0), long, member, isinstance(shape, ArrayType), first))
+        return replace(base, number=base.number + at)
 
     def _pointer_expression(self, part: Part) -> Value:
         """`&name` of what lies outside of functions, and is not followed: where it lies, the linker says."""
@@ -279,8 +231,8 @@ class ForeignReader(Launcher):
         if not str(part).startswith("&"):
             return self._decayed(part, found)
         if found.number is None and type(found) is Value and (place := self._place_of(of)) is not None:
-            if of is not None:
-                self._given_out(of, place[1])
+            if of is not None and not named:
+                self._given_out(of, *place)
             return self._pointing(*place)
         if found.number is not None or type(found) is not Value or not named or of is None or not self._reads():
             return found
@@ -288,7 +240,7 @@ class ForeignReader(Launcher):
             return found
         if not self.file.declares(str(of)):
             self.foreign_name(of)
-        return self._begin_of(f"&{of}", found.type, f"&{of}", 0)
+        return self.begin_of(f"&{of}", found.type, f"&{of}", 0)
 
     def _object(self, part: Part, declarator: Part, name: str, initial: Part | None) -> bool:
         made, held = super()._object(part, declarator, name, initial), self.scopes[-1].get(name)
@@ -319,19 +271,6 @@ class ForeignReader(Launcher):
         if self.arguments is not None:
             self.arguments.gone.append(GoneArray(whole.name, _address_of(whole), 0))
         return whole
-
-    def _begin_of(self, name: str, type_: CType, key: str, long: int, *, each: bool = False) -> Value:
-        """The address of an object of the file: the same symbol for as long as the object is there."""
-        assert self.arguments is not None
-        found = self.arguments.same(name, type_, key, each=each and self.arguments.rounds > 0)
-        symbol, symbols = self.arguments.kept[key], self.arguments.symbols
-        symbols.each |= {symbol} if each and self.arguments.rounds > 0 else set()
-        symbols.places.add(symbol)
-        if long:
-            symbols.arrays[symbol] = KnownArray(name, long)
-        else:
-            self.conditions[f"no launch leaves {self.arrays.get(name, '')}{name}"] = None
-        return found
 
     # ------------------------------------------------------------ conditions
 

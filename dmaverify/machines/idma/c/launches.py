@@ -15,8 +15,8 @@ from functools import lru_cache
 
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.accesses import BESIDE, FILLS, PAGE
-from dmaverify.machines.idma.c.aggregates import KnownPointer, MemoryObject, WholeObject
-from dmaverify.machines.idma.c.arguments import polynomial
+from dmaverify.machines.idma.c.aggregates import KnownPointer, MemoryObject, Shape, WholeObject
+from dmaverify.machines.idma.c.arguments import GivenMember, polynomial
 from dmaverify.machines.idma.c.chains import ChainReader
 from dmaverify.machines.idma.c.code import File, Part
 from dmaverify.machines.idma.c.descriptors import field_of
@@ -51,7 +51,7 @@ from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.plan.texts import did_you_mean
 from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.targets.modules import Derived
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, field
 
 MOST_LAUNCHES = 10_000
 MOST_SYMBOLIC, MOST_PLAIN = 64, 1000  # with arguments that are not known, and of such a function on plain numbers
@@ -82,6 +82,8 @@ class FunctionLaunches:
     until: tuple[tuple[int, int], ...] = ()
     supposed: tuple[str, ...] = ()  # what was taken to be so on the way, and nobody said
     assumed: tuple[str, ...] = ()
+    members: tuple[GivenMember, ...] = ()
+    pointees: Mapping[tuple[int, str], Shape] = field(default_factory=dict)  # what sides point at, by their types
 
     @property
     def image(self) -> Image:
@@ -122,6 +124,8 @@ class Launcher(ChainReader):
         self.lifted: set[tuple[MemoryObject, int]] = set()
         self.handed = set()
         self.loosed: set[tuple[MemoryObject, tuple[int, int] | None]] = set()
+        self.members: dict[str, GivenMember] = {}
+        self.pointees: dict[tuple[int, str], Shape] = {}
         self.until: list[tuple[int, int]] = []
         self.asked: set[int] = set()
         self.idle: set[str] = set()

@@ -131,15 +131,21 @@ class ShapeReader(Evaluator):
     def array_declared(self, part: Part, name: str, type_: CType | None, declarator: Part) -> None:
         """An array as what it is where it is not followed: an address, and how long it is."""
         type_part, said = part.field("type"), {f"{one}" for one in part.parts()}
+        if len(self.scopes) > 1 and "extern" in said and name in self.scopes[0]:  # the array of the file
+            self.scopes[-1] |= {one: self.scopes[0][one] for one in (name, f"sizeof {name}") if one in self.scopes[0]}
+            return
         whole, step = self.array_of(declarator, type_part)
         if not step and type_ is not None and type_.bits > 0 and declarator.field("declarator") is not None:
             one = declarator.field("declarator")
             step = type_.size if one is not None and one.type == "identifier" else 0
         shape = self.declared_shape(type_part, declarator)[1]
-        step = step or (size_of(shape.element, self.word) if isinstance(shape, ArrayType) else 0)
+        element = shape.element if isinstance(shape, ArrayType) else None
+        step, whole = step or (size_of(element, self.word) if element else 0), whole or size_of(shape, self.word)
         why = f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS"
-        of = f"{STATIC}{part.raw.start}" if {"static", "extern"} & said or len(self.scopes) == 1 else f"{self.steps}"
-        self.scopes[-1][name] = unknown(why, CType(self.word, pointer=True, step=step), f"&{name} {of}")
+        linked = "extern" in said or len(self.scopes) == 1  # one in all the file
+        of = f"{STATIC}{'' if linked else part.raw.start}" if linked or "static" in said else f"{self.steps}"
+        target = element if isinstance(element, StructType) else None
+        self.scopes[-1][name] = unknown(why, CType(self.word, pointer=True, step=step, target=target), f"&{name} {of}")
         self.arrays[name] = f"the {whole:,} bytes of " if whole else ""
         why = "" if whole else f"how long `{name}` is, is not known"
         self.scopes[-1][f"sizeof {name}"] = Value(whole or None, CType(self.word), why)

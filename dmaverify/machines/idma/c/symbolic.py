@@ -10,12 +10,13 @@ are open, never proved. A value that breaks a rule is run again on plain numbers
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.idma.c.arguments import PLACE, USUAL, Arguments, KnownArray, Misaligned, polynomial
-from dmaverify.machines.idma.c.arrays import Base, ReachedArrays, beside_stated, sides_of
+from dmaverify.machines.idma.c.arrays import ReachedArrays, beside_stated, sides_of
 from dmaverify.machines.idma.c.conditions import Clauses, fixes, modes, named_in, strongest, told_clause
 from dmaverify.machines.idma.c.driver import FunctionOfFile
 from dmaverify.machines.idma.c.launches import FunctionLaunches
@@ -28,7 +29,7 @@ from dmaverify.prove.sizes.divisors import traced
 from dmaverify.prove.sizes.facts import SizeRegion, Template
 from dmaverify.prove.sizes.rounds import LoopCut, Recut, for_every_round
 from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules
-from dmaverify.prove.sizes.shadow import number_of
+from dmaverify.prove.sizes.shadow import number_of, value_of
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.target import Target
@@ -55,7 +56,7 @@ class SymbolicRun:
     launches: int = 0
     why: str = ""
     looped: int = 0  # parts of loops that stand for any number of rounds
-    based: Mapping[Base, str] = field(default_factory=dict)  # arrays that its launches begin in
+    reached: ReachedArrays | None = None  # arrays that its launches begin in
 
 
 @dataclass
@@ -75,7 +76,7 @@ class ArgumentSearch:
     complete: bool = False
     looped: Sequence[object] = ()  # loops of any count in the last run
     indexed: bool = False  # a round of them chose an element
-    based: Mapping[Base, str] = field(default_factory=dict)  # arrays that its launches begin in
+    reached: ReachedArrays | None = None  # arrays that the launches of the last run begin in
 
     @property
     def template(self) -> Template:
@@ -182,7 +183,7 @@ class ArgumentSearch:
                 divisors[again.name] = divisors.get(again.name, Poly.of(1)) * again.by
                 continue
             except BrokenRule as error:
-                return SymbolicRun("broken", known, trace.region(error.facts), based=self.based)
+                return SymbolicRun("broken", known, trace.region(error.facts), reached=self.reached)
             except Stuck as error:
                 return SymbolicRun("open", known, trace.region(), why=str(error))
             except (ValueError, TypeError, ZeroDivisionError, InputError, AttributeError) as error:
@@ -212,11 +213,17 @@ class ArgumentSearch:
             self._points(told)
         setups = [self.setup_for(told) for told in image.told]
         reached = ReachedArrays(self.function.symbols.arrays, sides_of(image.told, setups))
-        self.based = reached.find(trace)
+        reached.find(trace)
+        reached.find_members(trace, found.members, found.pointees)
+        self.reached = reached
         beside = beside_stated(image.told, setups, self.laid)
         for number, (told, setup) in enumerate(zip(image.told, setups, strict=True)):
-            stays = (*beside[number].facts, *reached.facts(number, lambda symbol: number_of(trace, symbol)))
+            stays = (*beside[number].facts, *reached.facts(number, partial(number_of, trace)))
             self._keeps_rules(trace, told, setup, [*image.facts, *stays])
+        own, known = self.function.symbols, self.function.symbols.known.keys()
+        loaded = known - own.chosen - own.places - (own.parameters or frozenset())
+        unasked = reached.unasked(trace, found.members, loaded)
+        self.supposed |= dict.fromkeys(one.condition for one in unasked)
         reached.are_there(trace, arguments.gone, arguments.kept)
         reached.lie_apart(image, setups)
         for_every_round(trace, arguments.loops)
@@ -308,8 +315,10 @@ class ArgumentSearch:
             for name, value in run.values.items()
         )
         sides = sides_of(found.told, [self.setup_for(told) for told in found.told])
-        reached = ReachedArrays(self.function.symbols.arrays, sides, run.based)
-        facts = (reached.facts(number, lambda symbol: run.values[symbol]) for number in range(len(found.told)))
+        facts = [list[Derived]() for _ in found.told]
+        if run.reached is not None:
+            reached = replace(run.reached, sides=sides)
+            facts = [[*reached.facts(number, run.values.__getitem__, value_of)] for number in range(len(facts))]
         told = tuple(replace(one, facts=tuple(own)) for one, own in zip(found.told, facts, strict=True))
         return replace(found, name=f"{found.name}({given})", told=told)
 

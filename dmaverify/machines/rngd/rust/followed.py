@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dmaverify.errors import InputError, Span, nearest
+from dmaverify.errors import InputError, Span, did_you_mean
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.asked_terms import RANGES
 from dmaverify.machines.rngd.rust.bodies import Bodies
@@ -317,9 +317,9 @@ def followed_kernel(
         names = list(dict.fromkeys(item.name for item in known))
         if not names:
             raise InputError(f"{path} has no function", None, "a kernel is a function with transfers")
-        near = nearest(name, [item.name for item in items]) if name and not found else None
+        near = did_you_mean(name, [item.name for item in items]) if name and not found else None
         said = f"{path} has no function `{name}`" if name and not found else f"{path} has several functions"
-        raise InputError(said, None, f"did you mean `{near}`?" if near else f"name one: {path}::{names[0]}")
+        raise InputError(said, None, near or f"name one: {path}::{names[0]}")
     item = found[0]
     kernel = FollowedKernel(item, crate.library)
     if item.generics:
