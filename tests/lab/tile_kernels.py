@@ -182,7 +182,8 @@ class TileKernel:
             more = [("%f", DTYPES[self.item])] if part.scalar else []
             more += [] if part.at is None else [(_c(n), "index") for n in part.at]
             ins = [*tiles, *more]
-            given = f"ins({', '.join(n for n, _ in ins)} : {', '.join(k for _, k in ins)}) " if ins else ""
+            how = " {exhausted = false}" if part.name == "pto.tmrgsort" and part.at is None else ""
+            given = f"ins({', '.join(n for n, _ in ins)}{how} : {', '.join(k for _, k in ins)}) " if ins else ""
             return [f"  {part.name} {given}outs(%{part.out} : {self.tiles[part.out].kind})"]
         assert isinstance(part, Move)
         if part.kind in ("put", "get"):
@@ -326,7 +327,7 @@ class _Drawn:
     ) -> str:
         name = f"t{len(self.tiles)}"
         rows, cols = shape or self.shape
-        standing = self.rng.random() < 0.2 and not straight
+        standing = self.rng.random() < 0.2 and not straight and rows * self.item % 32 == 0
         given = self.rng.random() < 0.3
         boxed = self.rng.random() < 0.15 and self.boxes and not straight
         address = self.end if self.addressed else None
@@ -416,7 +417,7 @@ class _Drawn:
             out.append(Work(name, (left, right), made))
             return made
         if "turned" in work.reads:  # there and back, of tiles in rows or columns
-            if self.boxes:
+            if self.boxes or self.shape[0] * self.item % 32:  # its rows are whole blocks
                 return None
             turned = self.tile((cols, rows), shape=(self.shape[1], self.shape[0]))
             out.append(Work(name, (one, self.tile()), turned))
@@ -441,7 +442,12 @@ class _Drawn:
         if how == "merged":
             row, made = self.tile((1, 256), shape=(1, 256), straight=True), self.tile((1, 8))
             merged = self.tile((1, 256), shape=(1, 256), straight=True)
-            out += [Work("pto.texpands", (), row, None, True), Work(name, (row,), merged, (64,))]
+            out.append(Work("pto.texpands", (), row, None, True))
+            if self.rng.random() < 0.5:  # of lists, with a tile to merge them in
+                lists = (*[row] * self.rng.randint(2, 4), self.tile((1, 1024), shape=(1, 1024), straight=True))
+                out.append(Work(name, lists, merged))
+            else:
+                out.append(Work(name, (row,), merged, (64,)))
             out.append(Work("pto.textract", (merged,), made, (0, 248)))
             return made
         (rows, cols), each = self.valid, 8 // self.item
@@ -548,6 +554,8 @@ def _again(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
     if rng.random() < 0.5 and (tile.v_rows, tile.v_cols) == (tile.rows, tile.cols):
         rows, cols = tile.rows // 2, tile.cols * 2
         made = replace(made, rows=rows, cols=cols, v_rows=rows, v_cols=cols)
+    if made.standing and made.rows * made.item % 32:
+        return None
     place = rng.choice(_places(kernel, (Move, Work)))  # type: ignore[arg-type]
     part, tiles = _at(kernel, place), {**kernel.tiles, made.name: made}
     if isinstance(part, Move):

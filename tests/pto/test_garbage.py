@@ -13,6 +13,7 @@ from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.signatures import signatures
+from dmaverify.prove.flow import definite
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Status, Verdict
@@ -539,3 +540,56 @@ BLOCKS += [f"scf.yield %x : {F32}", "}", KEEP]
 def test_a_register_that_a_region_gives_is_followed(rows: list[str], loaded: int, found: set[str]) -> None:
     _, (function,) = read_kernels(Source("k.mlir", text_of(loaded, 256, *rows)))
     assert run_kernel(function, {"in": 4096, "out": 4096}).found == found
+
+
+def handed_on(depth: int, range_: str, *, garbage: bool) -> str:
+    """Buffers that each round moves on by one: behind garbage, of which every round stores the last; or behind what
+    was loaded, and the last one is stored behind the loop.
+    """
+    tops = [256 * number for number in range(depth)]
+    lines = [f"%c{n} = arith.constant {n} : index" for n in (0, 1)]
+    lines += [f"%k{n} = arith.constant {n} : i64" for n in sorted({*tops, 0, 1, 256, 65536})]
+    lines += [f"%b{n} = pto.castptr %k{top} : i64 -> {UB}" for n, top in enumerate((*tops, 65536))]
+    whole = "pto.barrier #pto.pipe<PIPE_ALL>"
+    load = "pto.mte_gm_ub %in, %b{0}, %k0, %k256 nburst(%k1, %k256, %k256) : " + f"{GM}, {UB}, i64, i64, i64, i64, i64"
+    store = f"pto.mte_ub_gm %b{depth - 1}, %out, %k256 nburst(%k1, %k256, %k256) : {COPY}"
+    lines += [*(load.format(n) for n in (range(depth) if garbage else [0])), whole]
+    lines += ["scf.for %i = %c0 to %n step %c1 {", *([store, whole] if garbage else [])]
+    pairs = [(n - 1, n) for n in range(depth - 1, 0, -1)] + ([(depth, 0)] if garbage else [])
+    for one, two in pairs:
+        moved = (LOAD.replace("%b[", f"%b{one}["), ABS, KEEP.replace("%o[", f"%b{two}["))
+        lines += ["pto.vecscope {", f'%all = pto.pset_b32 "PAT_ALL" : {B32}', *moved, "}", whole]
+    lines += ["}", *([] if garbage else [store]), "return", "}"]
+    notes = [f"gm %{name} = 64xf32" for name in ("in", "out")] + [f"assume %n in {range_}"]
+    head = [*(f"// dmaverify: {note}" for note in notes), f"func.func @k(%in: {GM}, %out: {GM}, %n: index) {{"]
+    return "\n".join([*head, *lines, ""])
+
+
+@pytest.mark.parametrize("depth", [2, 5])
+@pytest.mark.parametrize("garbage", [True, False])
+def test_what_rounds_hand_on_is_followed_until_it_stays(depth: int, garbage: bool) -> None:
+    """Garbage gets to the last of so many buffers in as many rounds; what was loaded, in one less."""
+    right, wrong = (f"0..{depth}", f"0..{depth + 1}") if garbage else (f"{depth - 1}..50", f"{depth - 2}..50")
+    for range_, status in ((right, PROVED), (wrong, REFUTED), (f"{depth + 1}..50", REFUTED if garbage else PROVED)):
+        (found,) = check_text(Source("k.mlir", handed_on(depth, range_, garbage=garbage)))
+        assert found.status is status, range_
+
+
+def test_what_more_rounds_hand_on_than_are_followed_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(definite, "MOST_STEPS", 4)
+    (found,) = check_text(Source("k.mlir", handed_on(9, "20..50", garbage=False)))
+    assert found.status is UNKNOWN
+    assert any("what its iterations hand on is not followed to the end" in o.why for o in found.obligations)
+
+
+@pytest.mark.parametrize("period", [2, 3, 5])
+@pytest.mark.parametrize(("word", "status"), [("eq", PROVED), ("ne", REFUTED)])
+def test_what_every_third_round_loads_is_there_in_the_others(period: int, word: str, status: Status) -> None:
+    some = f"  %far = arith.constant 32768 : i64\n  %some = pto.castptr %far : i64 -> {UB}\n"
+    some += f"  %per = arith.constant {period} : index\n"
+    body = f"%e = arith.remui %i, %per : index\n%q = arith.cmpi {word}, %e, %c0 : index\n"
+    body += f"scf.if %q {{ {WHOLE.replace('%p', '%some')} }}\npto.barrier #pto.pipe<PIPE_ALL>\n"
+    body += STORE.replace("NAME", "%some")
+    text = TURNS.replace("AFTER", "").replace("RANGE", "1..1000").replace("  scf.for", f"{some}  scf.for")
+    (found,) = check_text(Source("k.mlir", text.replace("LOOP", body)))
+    assert found.status is status

@@ -223,3 +223,46 @@ def test_one_bit_wraps_and_is_its_own_sign(made: str, loads: tuple[int, ...]) ->
         _, (function,) = read_kernels(source)
         ran = [run_kernel(function, {"in": 64, "out": 64}, {"f": f}) for f in (0, 1)]
         assert {f for f in (0, 1) if "definite" in ran[f].found} == reads - set(loads)
+
+
+UNDIVIDED = """// dmaverify: gm %in = 32xi8
+// dmaverify: assume %m in {low}..4
+func.func @k(%in: !pto.ptr<i8, gm>, %n: index, %m: index) {{
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %long = arith.constant 32 : i64
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %b = pto.castptr %z : i64 -> !pto.ptr<i8, ub>
+  %some = arith.cmpi {asks}, %m, %{than} : index
+  scf.if %some {{
+    %q = arith.{op} %n, %{by} : index
+    %odd = arith.cmpi ne, %q, %c3 : index
+    scf.if %odd {{
+      pto.mte_gm_ub %in, %b, %z, %long nburst(%one, %long, %long)
+        : !pto.ptr<i8, gm>, !pto.ptr<i8, ub>, i64, i64, i64, i64, i64
+    }}
+  }}
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize("op", ["divui", "remui", "remsi", "ceildivui"])
+@pytest.mark.parametrize(
+    ("by", "asks", "than", "low", "open_"),
+    [
+        ("c3", "ult", "c3", 0, False),
+        ("c0", "ult", "c3", 0, True),
+        ("m", "ult", "c3", 0, True),
+        ("m", "ult", "c3", 1, False),
+        ("m", "ne", "c0", 0, False),
+    ],
+)
+def test_what_divides_by_zero_has_no_meaning(op: str, by: str, asks: str, than: str, low: int, open_: bool) -> None:
+    """Whatever its result decides."""
+    text = UNDIVIDED.format(op=op, by=by, asks=asks, than=than, low=low)
+    (verdict,) = check_text(Source("k.mlir", text), None)
+    said = [f.message for f in verdict.findings]
+    assert ["by 0: what that gives is not defined" in one for one in said] == [True] * open_
+    assert verdict.status is (Status.UNKNOWN if open_ else Status.PROVED), verdict

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dmaverify.errors import Source
@@ -158,3 +160,64 @@ def test_four_sorted_blocks_at_a_time_become_one(cols: int, length: int, status:
 def test_a_merge_writes_as_much_as_it_reads_of_one_row() -> None:
     same(merged_kernel(256, 64, room=248), Status.REFUTED, "bounds")
     same(merged_kernel(256, 64, rows=2), Status.UNKNOWN, "open")
+
+
+def lists_kernel(
+    *cols: int,
+    room: int = 0,
+    made: int = 0,
+    stored: int = 0,
+    dtype: str = "f32",
+    how: str = "{exhausted = false}",
+    more: str = "",
+    late: str = "",
+) -> Source:
+    """Rows of so many elements merged through a tile of `room`, of which the first `stored` of `made` are stored."""
+    made, room = made or sum(cols), room or sum(cols)
+    kinds = [kind(n, rows=1, dtype=dtype) for n in cols]
+    scratch, result = kind(room, rows=1, dtype=dtype), kind(made, stored or made, 1, dtype, more=more)
+    names = [f"l{n}" for n in range(len(cols))]
+    body = "".join(f"  %{n} = pto.alloc_tile : {of}\n" for n, of in zip(names, kinds, strict=True))
+    body += f"  %s = pto.alloc_tile : {scratch}\n  %u = pto.alloc_tile : {result}\n"
+    body += "".join(moved("tload", n, of, "a", 1, c) for n, of, c in zip(names, kinds, cols, strict=True))
+    given = f"{', '.join(f'%{n}' for n in names)}, %s {how} : {', '.join([*kinds, scratch])}"
+    body += f"  pto.tmrgsort ins({given}) outs(%u, %took : {result}, vector<4xi16>)\n"
+    body += moved("tstore", "u", result, "b", 1, stored or made) + late
+    source = text(body, dtype, (*cols, made, stored or made, room))
+    return Source("k.pto", source.text.replace("%n: index)", "%n: index, %took: vector<4xi16>)"))
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_two_to_four_lists_become_one(count: int, dtype: str) -> None:
+    same(lists_kernel(*[64] * count, dtype=dtype), Status.PROVED)
+    same(lists_kernel(*[64] * count, dtype=dtype, made=256, stored=64), Status.PROVED)  # the first of them
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ({"cols": (64,)}, Status.UNKNOWN),
+        ({"cols": (64, 64), "room": 120}, Status.UNKNOWN),  # no room for both
+        ({"cols": (64, 64), "made": 136}, Status.UNKNOWN),  # more than is merged
+        ({"cols": (64, 64), "how": "{exhausted = true}"}, Status.UNKNOWN),
+        ({"cols": (64, 64), "how": ""}, Status.UNKNOWN),
+        ({"cols": (64, 64), "how": "no_tmp {exhausted = false}"}, Status.UNKNOWN),
+        ({"cols": (64, 64), "more": ", blayout=col_major"}, Status.UNKNOWN),
+        ({"cols": (64, 192)}, Status.PROVED),
+    ],
+)
+def test_what_a_merge_of_other_lists_leaves_is_open(given: dict[str, Any], status: Status) -> None:
+    given = dict(given)
+    same(lists_kernel(*given.pop("cols"), **given), status, *(["open"] if status is Status.UNKNOWN else []))
+
+
+def test_what_was_merged_lies_in_the_result_and_not_in_the_scratch() -> None:
+    late = moved("tstore", "s", kind(128, rows=1), "b", 1, 128)
+    same(lists_kernel(64, 64, late=late), Status.REFUTED, "definite")
+
+
+def test_each_list_that_is_merged_was_written() -> None:
+    source = lists_kernel(64, 64)
+    load = next(line for line in source.text.splitlines() if "pto.tload" in line and "%l1" in line)
+    same(Source("k.pto", source.text.replace(load + "\n", "")), Status.UNKNOWN, "computed", "definite")

@@ -12,6 +12,7 @@ from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.tiles import tile_work
+from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
 
 HEAD = """func.func @k(%a: !pto.ptr<f32>, %b: !pto.ptr<f32>, %n: index, %on: i1) {
@@ -141,7 +142,7 @@ def test_operations_write_what_the_manual_says(body: str, status: Status) -> Non
     assert check(text).status is status, check(text)
 
 
-COMPARED = "!pto.tile_buf<vec, 8x16xui8>"
+COMPARED = "!pto.tile_buf<vec, 8x32xui8, valid=8x16>"
 BITS = """  %b8 = pto.castptr %b : !pto.ptr<f32> -> !pto.ptr<ui8>
   %v8 = pto.make_tensor_view %b8, shape = [%c32, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xui8>
 """
@@ -170,7 +171,7 @@ def test_the_tile_that_a_reason_offers_for_a_packed_mask_is_proved() -> None:
 
     (why,) = [o.why for o in kernel(COMPARED, "%c16").obligations if o.id == "core/definite"]
     offered = why[why.index("`!pto") + 1 : why.rindex("`")]
-    assert offered == "!pto.tile_buf<vec, 8x16xui8, valid=8x2>"
+    assert offered == "!pto.tile_buf<vec, 8x32xui8, valid=8x2>"
     assert kernel(offered, "%c2").status is Status.PROVED
 
 
@@ -331,7 +332,7 @@ def test_rows_that_nobody_counts_are_written_where_all_that_the_tile_has_are(
     kind = VEC.replace("8x16xf32", f"8x16xf32, valid={written}x16")
     valid = f"  pto.set_validshape %t, %n, %c16 : {kind}\n" + part("pb", "bv", sizes="%n, %c16")
     body = tile("t", kind) + op("texpands", "%f", "%t") + valid + op("tstore", "%t", "%pb")
-    found = check(body, f"// dmaverify: assume %n in 0..{most}\n" if most else "")
+    found = check(body, f"// dmaverify: assume %n in 1..{most}\n" if most else "")
     assert (found.status is Status.PROVED) == proved
     assert any(said.startswith("%n <= 8") for said in found.conditions) == (not most)
 
@@ -413,3 +414,92 @@ def test_that_a_loop_runs_which_fills_another_memory_than_ub_is_a_condition(loop
     found = check(f"{body}  pto.tmov ins(%m : {kinds[0]}) outs(%l : {kinds[1]})\n")
     assert found.status is Status.PROVED
     assert any("(core/definite)" in one for one in found.conditions) is said
+
+
+STANDING = ", blayout=col_major"
+
+
+def refilled(wide: str, valid: int, more: str = "", *, stored: str = "%c16") -> str:
+    """A tile of 8 x 16, or on its side, is filled, then loaded as far as `valid`, then stored as far as `stored`."""
+    order = (lambda *sizes: sizes[::-1]) if STANDING in more else (lambda *sizes: sizes)
+    kind = f"!pto.tile_buf<loc=vec, dtype=f32, {wide}, v_row=?, v_col=?{more}>"
+    shapes = [", ".join(order("%c8", size)) for size in ("%c16", "%some", stored)]
+    rows, cols = order("%c8", "%c16")
+    body = f"  %some = arith.constant {valid} : index\n"
+    body += f"  %t = pto.alloc_tile valid_row = {rows} valid_col = {cols} : {kind}\n"
+    body += f"  pto.texpands ins(%f : f32) outs(%t : {kind})\n  pto.set_validshape %t, {shapes[1]} : {kind}\n"
+    body += part("pa", "av", sizes=shapes[1]) + f"  pto.tload ins(%pa : f) outs(%t : {kind})\n"
+    body += f"  pto.set_validshape %t, {shapes[2]} : {kind}\n" + part("pb", "bv", sizes=shapes[2])
+    return f"{body}  pto.tstore ins(%t : {kind}) outs(%pb : f)\n"
+
+
+@pytest.mark.parametrize(
+    ("valid", "more", "stored", "status"),
+    [
+        (8, "", "%c16", Status.PROVED),
+        (9, "", "%c16", Status.REFUTED),
+        (9, "", "%c9", Status.PROVED),
+        (9, ", pad=1", "%c16", Status.PROVED),  # with what the type says
+        (8, STANDING, "%c16", Status.PROVED),
+        (9, STANDING, "%c16", Status.REFUTED),
+    ],
+)
+def test_a_load_leaves_the_rest_of_the_last_block_of_a_row_unknown(
+    valid: int, more: str, stored: str, status: Status
+) -> None:
+    text = refilled("rows=16, cols=8" if STANDING in more else "rows=8, cols=16", valid, more, stored=stored)
+    verdict = check(text)
+    assert verdict.status is status, verdict
+    assert run(text) == ({"definite"} if status is Status.REFUTED else set())
+    said = [one for one in verdict.assumptions if "tail=untouched" in one]
+    assert [one.endswith("then proved") for one in said] == [True] * (status is Status.REFUTED)
+    (again,) = check_text(Source("k.pto", f"{HEAD}{text}  return\n}}\n"), None, Options(readings={"tail": "untouched"}))
+    assert again.status is Status.PROVED
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("rows=8, cols=8, v_row=8, v_col=5", Status.PROVED),
+        ("rows=8, cols=5, v_row=8, v_col=5", Status.UNKNOWN),
+        ("rows=8, cols=5, v_row=8, v_col=5, blayout=col_major", Status.PROVED),
+        ("rows=4, cols=5, v_row=4, v_col=5, blayout=col_major", Status.UNKNOWN),
+    ],
+)
+def test_rows_of_a_tile_are_whole_blocks(kind: str, status: Status) -> None:
+    kind = f"!pto.tile_buf<loc=vec, dtype=f32, {kind}>"
+    sizes = "%c4, %five" if "rows=4" in kind else "%c8, %five"
+    body = "  %five = arith.constant 5 : index\n" + tile("t", kind)
+    body += part("pa", "av", sizes=sizes) + f"  pto.tload ins(%pa : f) outs(%t : {kind})\n"
+    body += part("pb", "bv", sizes=sizes) + f"  pto.tstore ins(%t : {kind}) outs(%pb : f)\n"
+    assert check(body).status is status
+
+
+@pytest.mark.parametrize(
+    ("note", "rows", "status"),
+    [
+        ("assume %n in 1..8", "%n", Status.PROVED),
+        ("assume %n in 0..8", "%n", Status.UNKNOWN),  # a copy of no rows is not defined
+        ("assume %n in 0..8", "%c0", Status.UNKNOWN),
+        ("assume %n in 0..8", "%c8", Status.PROVED),
+    ],
+)
+def test_a_load_and_a_store_move_at_least_one_row(note: str, rows: str, status: Status) -> None:
+    verdict = check(counted(rows), f"// dmaverify: {note}\n")
+    assert verdict.status is status
+    said = [f.message.split(": ", 1)[1] for f in verdict.findings]
+    assert said == [f"pto.t{what} moves at least one row" for what in ("load", "store")] * (status is Status.UNKNOWN)
+
+
+def test_that_a_size_nobody_states_is_no_zero_is_a_condition() -> None:
+    verdict = check(counted("%n"))
+    assert verdict.status is Status.PROVED
+    assert "1 <= %n (core/in-bounds: pto.tload moves at least one row)" in verdict.conditions
+
+
+def counted(rows: str) -> str:
+    """So many rows, loaded and stored."""
+    kind = "!pto.tile_buf<vec, 8x16xf32, valid=?x16>"
+    body = f"  %t = pto.alloc_tile valid_row = {rows} : {kind}\n" + part("pa", "av", sizes=f"{rows}, %c16")
+    body += f"  pto.tload ins(%pa : f) outs(%t : {kind})\n" + part("pb", "bv", sizes=f"{rows}, %c16")
+    return f"{body}  pto.tstore ins(%t : {kind}) outs(%pb : f)\n"

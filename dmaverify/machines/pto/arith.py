@@ -108,15 +108,21 @@ class Arithmetic(Values):
 
     def _with_term(self, stmt: ops.Arith, op: str, a: Lin, b: Lin) -> Lin:
         """Division by a value that is not a number: blocks, tiles in a row."""
-        if self.roots_lost(a, b) or not self.at_least_one(
-            b, f"`{stmt.args[1].name}`, which `{stmt.result}` divides by,"
-        ):
+        if self.roots_lost(a, b):
             return self._lost(stmt)
+        if not self.at_least_one(b, f"`{stmt.args[1].name}`, which `{stmt.result}` divides by,"):
+            return self._undivided(stmt, "may divide")
         if op in ("divsi", "remsi"):
             return self._towards_zero(stmt, op, a, b)
         if op.endswith("ui"):
             a = self._unsigned(stmt, a, stmt.type.bits)
         return self._floored(op, a + b - 1 if op.startswith("ceil") else a, b)
+
+    def _undivided(self, stmt: ops.Arith, does: str) -> Lin:
+        """Any value, of a division that has none."""
+        said = f"`{stmt.result}` {does} by 0: what that gives is not defined"
+        self.remark("unresolved", said, stmt.span, "divide only where the divisor is at least 1")
+        return self._lost(stmt)
 
     def at_least_one(self, term: Lin, what: str) -> bool:
         """Whether a term is at least 1, by its range, wherever this runs, or as an assumption that is said; False where
@@ -144,7 +150,7 @@ class Arithmetic(Values):
         if op in ("divui", "divsi", "floordivsi", "shrui", "shrsi", "remui", "remsi", "ceildivui", "ceildivsi"):
             divisor = 1 << n if op.startswith("shr") and 0 <= n < 64 else n
             if divisor < 1:
-                return self._lost(stmt)
+                return self._lost(stmt) if divisor or op.startswith("shr") else self._undivided(stmt, "divides")
             if op.startswith("ceil"):
                 a = self._unsigned(stmt, a, stmt.type.bits) if op == "ceildivui" else a
                 return world.divide(a + (divisor - 1), divisor)

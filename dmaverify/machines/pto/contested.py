@@ -16,7 +16,7 @@ from dmaverify.machines.pto.moves import touches_of
 from dmaverify.machines.pto.ops import KernelFunction
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
-from dmaverify.program.instructions import Arrival, CopyTouch
+from dmaverify.program.instructions import Arrival, CopyTouch, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target
@@ -51,7 +51,8 @@ def alternatives(
             if other == chosen:
                 continue
             readings = {**options.readings, knob: other}
-            if not _may_differ(kernel, knob, readings, target):
+            rests = knob == "tail" and (errors or open_) and _rests(kernel)
+            if not rests and not _may_differ(kernel, knob, readings, target):
                 continue
             again = meaning_of(function, settings_of(notes, readings))
             difference = _difference(kernel, again, knob)
@@ -91,7 +92,14 @@ def _difference(one: Kernel, other: Kernel, knob: str) -> str:
             return f"the copy at line {a.span.line} {more}"
     if len(one.copies) != len(other.copies):
         return "other copies can be resolved"
-    return ""
+    rests = _rests(one) if knob == "tail" else []
+    return f"the load at line {rests[0].span.line} writes nothing behind the valid elements" if rests else ""
+
+
+def _rests(kernel: Kernel) -> list[Use]:
+    """Loads of tiles that leave the rest of a block unknown; without them no more is wrong or open."""
+    loads = [e for e in every(kernel.events) if isinstance(e, Use) and e.what == "pto.tload"]
+    return [load for load in loads if any(touch.kind == "unknown" for touch in load.touches)]
 
 
 def _bytes_of(mine: Sequence[CopyTouch], theirs: Sequence[CopyTouch]) -> str:

@@ -57,6 +57,8 @@ class ElementView:
 
 def matched(view: ElementView, tile: CellTile, *, loads: bool) -> np.ndarray:
     """The address of the element of each valid cell, in their order."""
+    if not tile.rows or not tile.cols:
+        raise Beyond("a move of no elements")
     at = view.addresses()
     alike = at.size == tile.rows * tile.cols and (tile.kind.boxed or at.shape[-1] == tile.cols)
     if not alike:
@@ -70,6 +72,15 @@ def matched(view: ElementView, tile: CellTile, *, loads: bool) -> np.ndarray:
             raise Beyond("a part and a tile of different shapes")
         at = at[0, : tile.rows, : tile.cols]
     return at
+
+
+def behind(tile: CellTile, block: int) -> np.ndarray:
+    """The cells up to the end of the last block of each row, or column, of a tile of UB without padding."""
+    kind, item = tile.kind, tile.kind.bits // 8
+    run, count = (tile.rows, tile.cols) if kind.column_major else (tile.cols, tile.rows)
+    rest = 0 if kind.loc != "vec" or kind.boxed or kind.pads else -run % max(1, block // item)
+    step, pitch = (one * item for one in sorted(kind.steps(tile.pitch)))
+    return strided(tile.at + run * item, ((count, pitch), (rest, step), (item, 1))).reshape(count, rest, item)
 
 
 def shared(*sides: tuple[CellTile, bool]) -> bool:
@@ -173,8 +184,10 @@ def sorted_cells(
     columns of them what was sorted stands.
     """
     values, *more = tiles
-    if any(tile.kind.boxed or tile.kind.column_major for tile in (values, *more[:1], out)):
+    if any(tile.kind.boxed or tile.kind.column_major for tile in (*(tiles if word == "merged" else tiles[:2]), out)):
         raise Beyond(f"{name} of tiles that lie in no rows")
+    if word == "merged" and not named:
+        return 1, *_of_lists(name, tiles, out)
     if word == "merged":
         (length,) = named
         whole = length > 0 and length % 64 == 0 and values.cols % (4 * length) == 0 and 0 < values.cols <= 1020 * length
@@ -190,6 +203,17 @@ def sorted_cells(
     if out.kind.cols < 32 * per * blocks or index.cols < values.cols or 1 < index.rows < values.rows:
         raise Beyond(f"{name} of tiles of other sizes")
     return values.rows, 32 * per * blocks, values.cols * per
+
+
+def _of_lists(name: str, tiles: Sequence[CellTile], out: CellTile) -> tuple[int, int]:
+    """How many columns a merge of lists writes, and in how many of them what was merged stands."""
+    lists, scratch = tiles[:-1], tiles[-1]
+    per, count = 64 // out.kind.bits, sum(one.cols for one in lists)
+    whole = all(one.cols and one.cols % per == 0 and one.rows == 1 for one in lists) and out.cols <= count
+    room = scratch.kind.cols - sum(one.kind.cols for one in lists)
+    if len(lists) < 2 or not whole or room < 0 or any(one.kind.rows != 1 for one in (*tiles, out)):
+        raise Beyond(f"{name} of lists of {count:,} elements")
+    return -(-out.cols * out.kind.bits // 256) * 256 // out.kind.bits, out.cols
 
 
 def product_size(name: str, tiles: Sequence[CellTile], out: CellTile) -> tuple[int, int]:

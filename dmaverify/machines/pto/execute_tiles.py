@@ -24,6 +24,7 @@ from dmaverify.machines.pto.execute_cells import (
     PRODUCTS,
     CellTile,
     ElementView,
+    behind,
     bit_cells,
     matched,
     part_kind,
@@ -100,9 +101,8 @@ class TileRun(RunOrder):
                 if stmt.bits % 8:
                     raise Beyond(f"elements of {stmt.bits} bits")
                 item = stmt.bits // 8 or item
-                self.values[stmt.result] = ElementView(
-                    place, at, item, tuple(max(0, n) for n in sizes), strides, stmt.dtype
-                )
+                shape = tuple(max(0, n) for n in sizes)
+                self.values[stmt.result] = ElementView(place, at, item, shape, strides, stmt.dtype)
             case PartView():
                 self.values[stmt.result] = self._part(stmt)
             case TileOp():
@@ -133,7 +133,8 @@ class TileRun(RunOrder):
         same, lying = self.one_tile and stmt.address is not None, (kind.loc, kind.lying, sizes * kind.packed)
         key: object = f"{self._int(stmt.address)} {lying}" if same and stmt.address else id(stmt)
         owner = self.made.setdefault(key, len(self.made) + 1)
-        if sizes[0] is None or sizes[1] is None:
+        ragged = kind.loc == "vec" and not kind.boxed and kind.run % self.most["ub_line_bytes"] != 0
+        if sizes[0] is None or sizes[1] is None or ragged:
             raise Beyond(stmt.result)
         if stmt.address is None:  # what it holds is nobody's, each time anew
             if kind.bytes > MOST_CELL_BYTES:
@@ -285,7 +286,9 @@ class TileRun(RunOrder):
         touched = [(view.place, not loads, distinct(there)), (tile.place, loads, distinct(cells))]
         if loads:
             self._write(tile, cells)
-            self._happened("MTE2", touched)
+            rest = behind(tile, self.most["ub_line_bytes"] * (self.readings.get("tail") != "untouched"))
+            self._write(tile, rest, False)
+            self._happened("MTE2", [*touched, (tile.place, True, distinct(rest))])
         else:
             if len(touched[0][2]) != there.size:
                 self._finds("rows")
@@ -338,7 +341,7 @@ class TileRun(RunOrder):
     def _window(self, stmt: TileOp) -> list[int]:
         """The row and column from which a window begins, or other numbers that say what is written."""
         windows = stmt.work.windows
-        named = [self._int(o) for o in stmt.ins if (windows or stmt.work.numbers) and o.name in stmt.scalars]
+        named = [self._int(o) for o in stmt.ins if (windows or any(stmt.work.numbers)) and o.name in stmt.scalars]
         if windows and len(named) != 2:
             raise Beyond(f"{stmt.name} names no row and column")
         return named
@@ -387,10 +390,8 @@ class TileRun(RunOrder):
             case "turned":
                 if first.kind.cols > out.kind.rows or first.kind.rows > out.kind.cols:
                     raise Beyond(f"{name} into a smaller tile")
-                valid = np.arange(out.kind.rows)[:, None] < out.rows
-                return self._cells(out, 0, 0, out.kind.rows, out.kind.cols), valid & (
-                    np.arange(out.kind.cols) < out.cols
-                )
+                down, across = np.arange(out.kind.rows)[:, None] < out.rows, np.arange(out.kind.cols) < out.cols
+                return self._cells(out, 0, 0, out.kind.rows, out.kind.cols), down & across
             case "mask":
                 return self._cells(out, 0, 0, first.rows, bit_cells(out, first.rows, first.cols)), True
         if word == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):

@@ -130,7 +130,9 @@ class TileMeaning(TileSorts):
             if work.writes == "turned" and (out.rows, out.cols) != (Lin(out.kind.rows), Lin(out.kind.cols)):
                 why = f"{stmt.name} at line {stmt.span.line} goes over all of it, valid or not"
                 touches.append(self._cells(out, self._all(out), "unknown", why))
-            touches.append(self._cells(out, written, "data"))
+            sizes = f"{self.said(written.rows)} x {self.said(written.cols)}"
+            why = f"it makes {sizes} elements" if stmt.name.startswith(PRODUCTS) else ""
+            touches.append(self._cells(out, written, "data", why))
         used = self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt)
         return [*self._use(stmt.name, "", idle, stmt), *used]
 
@@ -275,6 +277,9 @@ class TileMeaning(TileSorts):
             sizes = f"{part.place.item_bytes} bytes in the tensor, of {tile.kind.bits // 8} in the tile"
             self.remark("ill", f"{stmt.name}: elements of {sizes}", stmt.name_span)
             return None
+        for size, what in ((tile.rows, "row"), (tile.cols, "column")):  # what a copy of none does is not defined
+            said = f"{stmt.name} moves at least one {what}"
+            self._need(compare("le", ONE - size), stmt, said, size, enough=True)
         if not alike and not loads:  # of a larger part the valid region alone is written
             part = replace(part, shape=(*part.shape[:-2], tile.rows, tile.cols))
         self.kernel.tile_moves += 0 if self.dry else 1
@@ -283,9 +288,24 @@ class TileMeaning(TileSorts):
             self._apart(part, stmt)
         cells = self._cells(tile, self._valid(tile), "data" if loads else "read")
         pipe = "MTE2" if loads else "FIX" if tile.kind.loc == "acc" else "MTE3"
-        made = self._use(stmt.name, pipe, [touch, cells], stmt, stores=not loads)
+        behind = self._behind(tile, stmt) if loads else []
+        made = self._use(stmt.name, pipe, [touch, cells, *behind], stmt, stores=not loads)
         atomic = f"add {tile.kind.dtype}" if stmt.adds and not loads else ""
         return [*(replace(one, atomic=atomic) for one in made[:1]), *made[1:]]
+
+    def _behind(self, tile: TileValue, stmt: TileOp) -> list[CellTouch]:
+        """The rest of the last block of each row, or column, of a tile of UB that is loaded: no text says of a tile
+        without padding that it stays what it was, and copies write whole blocks.
+        """
+        kind = tile.kind
+        if kind.loc != "vec" or kind.boxed or kind.pads or self._ragged(kind) or self.reading("tail") != "written":
+            return []
+        run = tile.rows if kind.column_major else tile.cols
+        rest = self.world.round_up(run, self.block_bytes * 8 // kind.bits) - run
+        rows = TileCells(ZERO, run, tile.rows, rest)
+        cells = TileCells(run, ZERO, rest, tile.cols) if kind.column_major else rows
+        why = f"{stmt.name} at line {stmt.span.line} writes whole blocks of {self.block_bytes} bytes"
+        return [self._cells(tile, cells, "unknown", why)] if rest != ZERO else []
 
     def _larger(self, part: TensorPart, tile: TileValue, stmt: TileOp, *, loads: bool) -> bool:
         """Whether a part has every element of the valid region: those are moved. Of a tile loaded, it has no more than

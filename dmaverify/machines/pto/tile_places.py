@@ -84,9 +84,8 @@ class TilePlaces(Carried):
             self.values[stmt.result] = None
             self.reasons[stmt.result] = "its valid region or its address is not known"
             return None
-        inside = tuple(self.around)
         known = (place, kind, sizes[0], sizes[1], kind.cols)
-        tile = TileValue(*known, stmt.result, stmt.address is not None, stmt, inside)
+        tile = TileValue(*known, stmt.result, stmt.address is not None, stmt, tuple(self.around))
         self.values[stmt.result] = tile
         self._has_room(stmt, kind)
         if tile.addressed:
@@ -111,11 +110,20 @@ class TilePlaces(Carried):
             self._need(claim, stmt, f"the tile has {most:,} {what}", value)
 
     def _has_room(self, stmt: AllocTile, kind: TileType) -> None:
-        """That a tile of UB without an address has a place at all."""
+        """That a tile of UB lies in whole blocks, and that one without an address has a place at all."""
         space, most = ub_memory(self.target)
+        if self._ragged(kind):
+            what, key = ("columns", "v_row") if kind.column_major else ("rows", "v_col")
+            said = f"{what} of the tile `{stmt.result}` have {kind.run:,} bytes, {space.upper()} has blocks of"
+            hint = f"make them longer, and say with `{key}=` how much of them is valid"
+            self.remark("unresolved", f"{said} {self.block_bytes}", stmt.span, hint)
         if kind.loc == "vec" and stmt.address is None and kind.bytes > most:
             said = f"the tile `{stmt.result}` has {kind.bytes:,} bytes, {space.upper()} {most:,}"
             self.remark("ill", said, stmt.span, "make it smaller, and go over it in parts")
+
+    def _ragged(self, kind: TileType) -> bool:
+        """Whether rows, or columns, of a tile of UB that lies in them are no whole blocks."""
+        return kind.loc == "vec" and not kind.boxed and kind.run % self.block_bytes != 0
 
     def _end_behind(self, at: int, kind: TileType) -> None:
         """Tiles without a place begin behind this one, in whole blocks."""
@@ -285,7 +293,7 @@ class TilePlaces(Carried):
         if made.place.space == tile.place.space:
             return CellTouch(made, own, self._in_boxes(tile, region, kind) if made.writes else None)
         whole = (tile.whole or tile).kind.bytes
-        every = CopyTouch("maybe" if made.writes else kind, tile.place, ZERO, Lin(whole), ())
+        every = CopyTouch("maybe" if made.writes else kind, tile.place, ZERO, Lin(whole), (), why=why)
         return CellTouch(made, own, None, every)
 
     def _element(self, tile: TileValue, number: Lin, kind: str) -> CellTouch:

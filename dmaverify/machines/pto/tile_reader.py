@@ -28,6 +28,7 @@ from dmaverify.machines.pto.tiles import (
     TileOp,
     TilePart,
     TileType,
+    TileWork,
     ValidShape,
     shaped_memref,
     tile_type,
@@ -35,6 +36,7 @@ from dmaverify.machines.pto.tiles import (
 )
 from dmaverify.machines.pto.types import SPACES, TokenCursor, bits_of, number_type
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 
 _ELEMENT = re.compile(r"tensor_view<(?:(?:\d+|\?)x)*(?:!pto\.)?(\w+)")
 
@@ -173,9 +175,20 @@ class TileReader:
             said = f"{op.name}: what it does with `{beside[0].text}`, outside of ins(..) and outs(..), is not known"
             raise InputError(said, op.at(beside[0]))
         plain = {name: kind for name, kind in kinds.items() if _is_number(kind)}
+        if work.writes == "merged" and not plain:
+            outs, work = outs[:1], _of_lists(op, work, len(ins))
         shapes = {name: shape for name, kind in (kinds | made).items() if (shape := shaped_memref(kind))}
         adds = any(t.text == "atomic_add" for t in op.tokens)
         return TileOp(op.span, op.name, ins, outs, plain, shapes, adds, op.name_span, work)
+
+
+def _of_lists(op: Op, work: TileWork, count: int) -> TileWork:
+    """What a merge of several lists does, the last tile of which is scratch; it also counts what it took of each."""
+    words = " ".join(t.text for t in op.tokens)
+    if "exhausted = false" not in words or "no_tmp" in words:
+        said = f"{op.name} of several lists: what is left where one is exhausted, or without a third tile, is not known"
+        raise InputError(said, op.name_span, "ins(%list, %list, %scratch {exhausted = false} : ..)")
+    return replace(work, scratch=count - 1)
 
 
 def _group(op: Op, word: str) -> tuple[tuple[Operand, ...], dict[str, str]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dmaverify.language.affine import ONE, ZERO, Lin, compare
+from dmaverify.language.affine import ONE, ZERO, Lin, both, compare
 from dmaverify.machines.pto.tile_operands import TileOperands
 from dmaverify.machines.pto.tile_places import CellTouch, TileCells
 from dmaverify.machines.pto.tiles import TileOp, TileType
@@ -66,7 +66,9 @@ class TileSorts(TileOperands):
         return [*touches, self._cells(out, rest, "unknown", why), self._cells(out, made, "data")]
 
     def _merged(self, stmt: TileOp, tiles: Sequence[TileValue], out: TileValue) -> list[CellTouch] | None:
-        """`tmrgsort` of one row: of every four blocks of so many elements, sorted each, one."""
+        """`tmrgsort` of one row: of every four blocks of so many elements, sorted each, one. Or of several lists."""
+        if len(tiles) > 1:
+            return self._lists(stmt, tiles, out)
         (values,) = tiles
         (length,) = [self.number_of(o, "the length of a block") for o in stmt.ins if o.name in stmt.scalars]
         known = length is not None and length.is_const and values.cols.is_const
@@ -85,6 +87,34 @@ class TileSorts(TileOperands):
         self._need(compare("le", values.cols - out.kind.cols), stmt, said, values.cols)
         made = TileCells(ZERO, ZERO, ONE, values.cols)
         return [self._cells(values, self._valid(values), "read"), self._cells(out, made, "data")]
+
+    def _lists(self, stmt: TileOp, tiles: Sequence[TileValue], out: TileValue) -> list[CellTouch] | None:
+        """`tmrgsort` of two to four rows of pairs: merged into scratch, from which the valid columns of the result are
+        copied in whole blocks.
+        """
+        *lists, scratch = tiles
+        per, room = PAIR_BITS // out.kind.bits, sum(one.kind.cols for one in lists)
+        if not self._straight(stmt, (*tiles, out)):
+            return None
+        if len(lists) < 2 or any(one.kind.rows != 1 for one in (*tiles, out)) or scratch.kind.cols < room:
+            said = f"{stmt.name} of {len(lists)} lists of {room:,} columns with {scratch.kind.cols:,} as scratch: what"
+            hint = "two to four tiles of one row, and a third one of one row with room for all of them"
+            self.remark("unresolved", f"{said} it does is not documented", stmt.name_span, hint)
+            return None
+        for one in lists:
+            said = f"{stmt.name}: `{one.name}` has a valid row of whole pairs"
+            claims = [compare("eq", self.world.modulo(one.cols, per)), compare("le", Lin(per) - one.cols)]
+            self._need(both([*claims, compare("eq", one.rows - ONE)]), stmt, said, one.cols, enough=True)
+        made = sum((one.cols for one in lists), start=ZERO)
+        said = f"{stmt.name}: {self.said(made)} elements are merged"
+        self._need(compare("le", out.cols - made), stmt, said, out.cols, enough=True)
+        rest = self.world.round_up(out.cols, self.block_bytes * 8 // out.kind.bits) - out.cols
+        why = f"{stmt.name} at line {stmt.span.line} writes whole blocks of {self.block_bytes} bytes"
+        lost = f"{stmt.name} at line {stmt.span.line} has it as scratch"
+        touches = [self._cells(one, self._valid(one), "read") for one in lists]
+        touches.append(self._cells(scratch, self._all(scratch), "unknown", lost))
+        touches += [self._cells(out, TileCells(ZERO, out.cols, ONE, rest), "unknown", why)] if rest != ZERO else []
+        return [*touches, self._cells(out, TileCells(ZERO, ZERO, ONE, out.cols), "data")]
 
     def _straight(self, stmt: TileOp, tiles: Sequence[TileValue]) -> bool:
         """Whether tiles lie in rows."""

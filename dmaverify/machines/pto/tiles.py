@@ -48,6 +48,11 @@ class TileType:
         return -(-self.rows * self.cols * self.bits // 8)
 
     @property
+    def run(self) -> int:
+        """Bytes of a row, or of a column of one that lies in columns."""
+        return (self.rows if self.column_major else self.cols) * self.bits // 8
+
+    @property
     def boxes(self) -> tuple[int, int]:
         """Rows and columns of a box: 16 rows of as many bytes as the fractal says; none where it says another one."""
         fractal = next((int(word) for word in self.box.split() if word.isdigit()), 512)
@@ -213,7 +218,7 @@ class TileWork:
     scratch: int | None = None  # which of the tiles that it names first is no input
     idle: bool = False  # the machine leaves its scratch alone
     tiles: tuple[int, ...] = ()  # how many it takes, least and most, in the form that the data speaks of
-    numbers: int = 0  # and how many scalars
+    numbers: tuple[int, ...] = (0,)  # and how many scalars
     onto: bool = False  # its result is its last operand, too: it adds to what is there
 
     @property
@@ -255,7 +260,7 @@ def tile_work(target: Target) -> Mapping[str, TileWork]:
     out = {}
     for entry in target.raw["tile"].values():
         ways = frozenset((one, other) for one, other in entry.get("between", [("vec", "vec")]))
-        form = (tuple(entry.get("tiles", ())), entry.get("numbers", 0))
+        form = (tuple(entry.get("tiles", ())), tuple(entry.get("numbers", (0,))))
         rest = (entry.get("scratch"), entry.get("idle", False), *form, entry.get("onto", False))
         work = TileWork(tuple(entry["reads"]), entry["writes"], ways, *rest)
         out.update(dict.fromkeys((f"pto.{op}" for op in entry["names"]), work))
@@ -263,8 +268,8 @@ def tile_work(target: Target) -> Mapping[str, TileWork]:
 
 
 def in_form(work: TileWork, tiles: int, scalars: int) -> bool:
-    """Whether an operation has as many operands as in the form that the data speaks of."""
-    return not work.tiles or (work.tiles[0] <= tiles <= work.tiles[-1] and scalars == work.numbers)
+    """Whether an operation has as many operands as in a form that the data speaks of."""
+    return not work.tiles or (work.tiles[0] <= tiles <= work.tiles[-1] and scalars in work.numbers)
 
 
 def is_tile_op(op: Op) -> bool:

@@ -15,7 +15,7 @@ from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Use
 from dmaverify.program.rewrite import every, spread, symbols_of, touches_in
 from dmaverify.prove.flow.bounds import narrowed, told, united
-from dmaverify.prove.flow.loops import MOST_EVENTS, MOST_ROUNDS, At, one_by_one, period_of, steady
+from dmaverify.prove.flow.loops import MOST_EVENTS, MOST_ROUNDS, At, one_by_one, period_of, rhythm_of, steady
 from dmaverify.prove.flow.reads import ReadBytes
 from dmaverify.prove.flow.separate import separated
 from dmaverify.prove.flow.written import (
@@ -33,6 +33,7 @@ from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
 MOST_PATHS = 8
+MOST_STEPS = 64  # iterations that are followed until a period leaves the memory as it found it
 
 
 @dataclass
@@ -148,8 +149,9 @@ class DefiniteJudge(ReadBytes):
         self._suppose(trip, paths)
         most = self.world.interval(trip)[1]
         few = most is not None and self._spread * most <= MOST_ROUNDS and not at.lifted
-        if period is not None and steady(self.world, loop.body, loop.counter, period, at):
-            return self._rounds(loop, trip, paths, at, 2 * period, period)
+        rhythm = None if period is None else rhythm_of(self.world, loop, period, at)
+        if rhythm is not None:
+            return self._rounds(loop, trip, paths, at, 2 * rhythm, rhythm)
         if few and most is not None:
             whole = self._summed(loop, trip, paths, at) if period is None else []
             doubts = self.doubts
@@ -179,26 +181,55 @@ class DefiniteJudge(ReadBytes):
     ) -> list[Path]:
         """So many iterations one by one, with what holds where the loop ends behind each of them.
 
-        With a `period` the loop may go on: later iterations find the memory as those one period before did, so that
-        the last of them stand for all counts that are at least theirs, and the same up to the period.
+        With a `period` the loop may go on: where a period leaves the memory as it found it, later ones do the same, so
+        that the last of them stand for all counts that are at least theirs, and the same up to the period. Where it
+        does not, as where each iteration hands on what the one before was given, more of them are followed.
         """
         ends: list[Path] = []
+        late: list[tuple[int, list[Path]]] = []  # ends of the last period
+        begun: object = None
+        settled = True
         if period is not None and trip.is_const:
-            steps += (trip.const - steps) % period
+            steps = max(0, min(trip.const, steps + (trip.const - steps) % period))
         outside, self._spread = self._spread, self._spread * max(1, steps)
-        for step in range(steps + 1):
+        step = 0
+        while True:
             over = compare("le", trip - step)
-            last = over
             if period is not None and step > steps - period:
-                last = compare("eq", self.world.modulo(trip - step, period))
-            ends += [self._assuming(p.copy(), last) for p in paths if self._feasible(p, last)]
+                late.append((step, [p.copy() for p in paths]))
+            else:
+                ends += self._ending(paths, over)
+            if period is not None and step == steps - period:
+                begun = _states(paths)
             if step == steps:
-                break
+                settled = not paths or (trip.is_const and step >= trip.const) or begun == _states(paths)
+                if period is None or settled or step >= MOST_STEPS:
+                    break
+                ends += [end for at_, found in late for end in self._ending(found, compare("le", trip - at_))]
+                late, begun, steps = [], _states(paths), steps + period
             paths = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
             paths = self._once(loop, paths, at, Lin(step)) if paths else paths
             paths = self._merged(paths)
+            step += 1
         self._spread = outside
-        return paths if period is not None and trip.is_const else self._ended(ends, trip)
+        if period is None:
+            return self._ended(ends, trip)
+        if not settled:
+            self.unjudged[f"line {loop.span.line} (what its iterations hand on is not followed to the end)"] = None
+            late = [(at_, [self._blurred(p) for p in found]) for at_, found in late]
+        if trip.is_const:
+            return paths if settled else [self._blurred(p) for p in paths]
+        for at_, found in late:
+            ends += self._ending(found, compare("eq", self.world.modulo(trip - at_, period)))
+        return self._ended(ends, trip)
+
+    def _blurred(self, path: Path) -> Path:
+        """Of which nothing is known of any byte."""
+        return Path(bytearray([MAYBE]) * self.size, facts=path.facts)
+
+    def _ending(self, paths: Sequence[Path], last: Cond) -> list[Path]:
+        """Paths on which a loop ends here."""
+        return [self._assuming(p.copy(), last) for p in paths if self._feasible(p, last)]
 
     def _summed(self, loop: KernelLoop, trip: Lin, paths: list[Path], at: At) -> list[CopyTouch]:
         """What all iterations together write, on every path, if nothing that they write is lost again."""
@@ -311,3 +342,8 @@ class DefiniteJudge(ReadBytes):
         if decided is not None:
             return decided
         return self.asker.possible([*path.facts, condition]).status != "proved"
+
+
+def _states(paths: Sequence[Path]) -> list[tuple[object, ...]]:
+    """What is known of the memory on each path."""
+    return [(bytes(path.bytes_), tuple(path.rows), tuple(path.whole), dict(path.loads)) for path in paths]

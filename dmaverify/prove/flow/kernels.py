@@ -173,6 +173,7 @@ def judge_kernel(
     if definite.reads or definite.unjudged:
         lines = list(definite.unjudged)
         out.open_reads = len(lines)
+        lines = [one for one in lines if not any(other.startswith(f"{one} ") for other in lines)]
         few = lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], f"{len(lines) - MOST_LINES} more lines"]
         why = f"not decided for what is read at {', '.join(few)}" if definite.status == "unknown" else ""
         if why and definite.arrivals and not others:

@@ -89,6 +89,12 @@ def period_of(world: World, loop: KernelLoop, terms: Sequence[Lin], at: At) -> i
     return next((period for period in periods if _same(world, terms, loop.counter, period, at)), None)
 
 
+def rhythm_of(world: World, loop: KernelLoop, period: int, at: At) -> int | None:
+    """The first multiple of a period of its terms after which conditions and inner loops are the same again, too."""
+    found = dict.fromkeys((period, *PERIODS, own_rhythm(world, loop.counter)))
+    return next((n for n in found if n % period == 0 and steady(world, loop.body, loop.counter, n, at)), None)
+
+
 def steady(world: World, events: Sequence[Event], counter: str, period: int, at: At) -> bool:
     """Whether conditions and inner loops are those of one period before."""
     for event in events:

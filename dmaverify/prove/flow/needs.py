@@ -31,8 +31,9 @@ def judge_needs(judge: CopyJudge, needs: Sequence[NumberNeed]) -> None:
             judge.used.add(RULE)
             judge.worse(RULE, "unknown")
             said = f"not shown for all values: {need.says}"
+            hint = "state ranges of the values that keep it, or do this only where it is so"
             judge.findings.append(
-                Finding(RULE, Severity.WARNING, said, "", need.span, source="obligations of the core")
+                Finding(RULE, Severity.WARNING, said, "", need.span, source="obligations of the core", hint=hint)
             )
             continue
         reply = judge.contradicted(RULE, need.claim, need.when, need.runs, f": {need.says}")
