@@ -27,6 +27,7 @@ from dmaverify.plan.plan import Plan, select
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.ways import ANY, WayTerm
 from dmaverify.prove.flow import same as home
+from dmaverify.prove.flow.same_contents import NOTHING_OF_PADDING
 from dmaverify.prove.flow.way_conditions import impossible, numbers_of
 from dmaverify.prove.options import Options
 from dmaverify.prove.sameness import WORDS, Sameness
@@ -37,6 +38,8 @@ from dmaverify.verdict import Severity, Status
 MACHINE, SEEN = "rngd", "hbm"
 MOST_UNITS = 1 << 21  # that a plan or a kernel moves, with padding, where places of tensors are sought
 MOST_TURNED = 5  # tensors that a kernel changes, which are laid in every order
+BOTH_SEEN = "both leave the same in the tensors that they are given and give"
+ALIKE = "each operation gives what its operands decide"
 MOST_WAYS = 64
 """Ways by their conditions on which two kernels are compared."""
 
@@ -101,6 +104,20 @@ def _same(kernels: Sequence[FollowedKernel], rlimit: int) -> Sameness:
             apart = next(((a, b) for a, b in zip(first, second, strict=False) if a != b), None)
             said = f"{apart[0]} against {apart[1]}" if apart else f"{len(first)} against {len(second)}"
             return Sameness("unknown", f"their {word} differ: {said}")
+    if any(kernel.beyond for kernel in kernels):
+        return _by_terms(kernels)
+    try:
+        found = _by_transfers(kernels, rlimit)
+    except InputError as error:
+        found = Sameness("unknown", error.message, places=(error.span,) if error.span else ())
+    alike = _by_terms(kernels) if found.status == "unknown" else found
+    return alike if alike.status == "proved" else found
+
+
+def _by_transfers(kernels: Sequence[FollowedKernel], rlimit: int) -> Sameness:
+    """Whether two kernels that move, and do nothing else, leave the same, as programs of their transfers. Raises
+    InputError, Disagreement.
+    """
     sides = []
     for word, kernel in zip(WORDS, kernels, strict=True):
         side = _lowered(kernel, {})
@@ -114,6 +131,31 @@ def _same(kernels: Sequence[FollowedKernel], rlimit: int) -> Sameness:
     return _told(found, lowered.seen, (*first, *second))
 
 
+def _by_terms(kernels: Sequence[FollowedKernel]) -> Sameness:
+    """Whether two kernels, one of which computes, leave the same terms in the tensors that others see."""
+    if len({kernel.library for kernel in kernels}) > 1:
+        return Sameness("unknown", "they are written for two versions of the library")
+    ends = [[serial_of(one) for one in (*(one for _, one in kernel.given), *kernel.gives)] for kernel in kernels]
+    conditions: dict[str, None] = {}
+    for word, kernel, own in zip(WORDS, kernels, ends, strict=True):
+        why, span = kernel.terms.doubt(own)
+        if why:
+            return Sameness("unknown", f"the {word}: {kernel.item.name}: {why}", places=(span,) if span else ())
+        why, held = _judged(kernel)
+        if why:
+            return Sameness("unknown", f"the {word}: {kernel.item.name} is not proved (`check` says why): {why}")
+        conditions |= dict.fromkeys((*held, *kernel.terms.given))
+    world: dict[tuple[object, ...], int] = {}
+    (first, _), (second, other) = (kernel.terms.told(own, world) for kernel, own in zip(kernels, ends, strict=True))
+    if first != second or kernels[0].terms.calls != kernels[1].terms.calls:
+        said = next((kernel for kernel in kernels if kernel.beyond), kernels[0])
+        why = f"`.{other}()` of the second is none of the first" if other else "the second makes something else of them"
+        why = f"they are not the same operations: {why}" + (f" ({said.beyond})" if said.beyond else "")
+        return Sameness("unknown", why, places=(said.span,) if said.span else ())
+    held = (*conditions, ALIKE, NOTHING_OF_PADDING) if any(kernel.beyond for kernel in kernels) else (*conditions,)
+    return Sameness("proved", BOTH_SEEN, by="the same operations of the same contents", kind="kernels", conditions=held)
+
+
 def same_rust_and_plan(plan: Plan, name: str, *, rlimit: int, plan_first: bool = True) -> Sameness:
     """Whether a plan's one entry leaves in HBM what a kernel leaves there; `plan_first`: it is the first of the two.
     Raises InputError, Disagreement.
@@ -123,6 +165,10 @@ def same_rust_and_plan(plan: Plan, name: str, *, rlimit: int, plan_first: bool =
         raise InputError(f"`{program.name}` is no plan of {MACHINE}", program.span, "name one")
     kernel = followed_kernel(*named(name))
     opened = _opened(kernel)
+    if opened is None and kernel.beyond:
+        opened = Sameness(
+            "unknown", f"{kernel.item.name}: {kernel.beyond}", places=(kernel.span,) if kernel.span else ()
+        )
     if opened is None and kernel.numbers:
         opened = Sameness("unknown", f"`{kernel.numbers[0][0]}` is a number, which no plan is given")
     if opened is not None:
@@ -217,7 +263,7 @@ def _fits(
 def _opened(kernel: FollowedKernel) -> Sameness | None:
     if kernel.open:
         return Sameness("unknown", f"{kernel.item.name}: {kernel.open}", places=(kernel.span,) if kernel.span else ())
-    if not kernel.moves:
+    if not kernel.sites and not kernel.beyond:
         return Sameness("unknown", f"{kernel.item.name} moves nothing")
     if len(kernel.moves) > MOST_LOWERED:
         return Sameness("unknown", f"{kernel.item.name} makes {len(kernel.moves)} transfers, more than are compared")
@@ -243,7 +289,7 @@ def _lowered(
 def _judged(kernel: FollowedKernel) -> tuple[str, tuple[str, ...]]:
     """Why a kernel is not proved, and what its proof rests on: of each file, the verdicts on the transfers that run."""
     conditions: dict[str, None] = {}
-    spans = {(span.source.name, span.start) for span in (move.site.span for move in kernel.moves)}
+    spans = {(span.source.name, span.start) for span in (site.span for site in kernel.sites)}
     for path in dict.fromkeys(name for name, _ in spans):
         plan = read_kernel_plan(path)
         own = tuple(one for one in plan.sites if (one.site.span.source.name, one.site.span.start) in spans)
@@ -263,8 +309,7 @@ def _told(found: Sameness, seen: Mapping[str, int], conditions: Sequence[str]) -
     held = tuple(dict.fromkeys((*found.conditions, *conditions)))
     lying = tuple(f"{called} begins at {SEEN}, byte {base}, here" for called, base in seen.items())
     if found.status == "proved":
-        return replace(found, why="both leave the same in the tensors that they are given and give", conditions=held,
-                       kind="kernels")  # fmt: skip
+        return replace(found, why=BOTH_SEEN, conditions=held, kind="kernels")
     return replace(found, notes=(*found.notes, *lying), kind="kernels")
 
 

@@ -93,7 +93,10 @@ def test_other_bytes_in_a_tensor_that_others_see_are_a_difference(body: str, sai
         ("let d: D = if D::READY { LOAD } else { LOAD }; STORE", "a branch that is not decided"),
         ("let mut d: D = LOAD; d = y.to_dm(&mut ctx.tdma); STORE", "assignment"),
         ("let d: D = LOAD; return STORE;", "return expression"),
-        ("let e: D = LOAD; let d: D = ctx.main.begin(e.view()).fetch().commit(); STORE", "`.begin()` is not followed"),
+        (
+            "let e: D = LOAD; let d: D = ctx.main.begin(e.view()).fetch(mystery()).commit(); STORE",
+            "`mystery` is a call",
+        ),
         ("let mut d: D = LOAD; std::mem::swap(&mut d, &mut e); STORE", "mem::swap"),
         ("let d: D = LOAD; mystery(&d); STORE", "`mystery` is a call"),
         ("let mut d: D = LOAD; d.memset(0); STORE", "`.memset()` of a tensor"),
@@ -117,7 +120,7 @@ def test_what_is_not_followed_or_not_proved_leaves_the_answer_open(body: str, sa
     [
         ("x: &T, y: &T", "T", "their arguments differ: 3 against 2"),
         (GIVEN.replace("y: &T", "y: &HbmTensor<i8, m![1], m![B, F, L]>"), "T", "m![B, L, F]"),
-        ("x: HbmTensorView<i8, m![1], m![B, L, F]>, y: &T, out: &mut T", "T", "`x` is neither a whole tensor"),
+        ("x: HbmTensorView<i8, m![1], m![B, L, F]>, y: &T, out: &mut T", "T", "their arguments differ"),
         (f"{GIVEN}, n: usize", "T", "their arguments differ: 3 against 4"),
         (f"{GIVEN}, n: f32", "T", "`n` is neither a whole tensor nor a context"),
         ("x: &T, (_, y): (&T, &T), out: &mut T", "T", "their arguments differ: 3 against 4"),
