@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from itertools import permutations
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.same_programs import MOST_LOWERED, program_of_plan, same_programs
 from dmaverify.jobs.same_runs import BY_RUNS, left_behind_run
 from dmaverify.language.files import named
 from dmaverify.machines.rngd.rust.asked_terms import RANGES, equal, of_number
+from dmaverify.machines.rngd.rust.constant_runs import left_by
 from dmaverify.machines.rngd.rust.followed import FollowedKernel, followed_kernel
 from dmaverify.machines.rngd.rust.lowered import NAME, LoweredKernel, lowered_kernel, serial_of, signature
 from dmaverify.machines.rngd.rust.plans import read_kernel_plan
@@ -37,7 +37,7 @@ from dmaverify.verdict import Severity, Status
 
 MACHINE, SEEN = "rngd", "hbm"
 MOST_UNITS = 1 << 21  # that a plan or a kernel moves, with padding, where places of tensors are sought
-MOST_TURNED = 5  # tensors that a kernel changes, which are laid in every order
+MOST_LAID = 500  # tensors of a kernel that are laid somewhere, until no more places are sought
 BOTH_SEEN = "both leave the same in the tensors that they are given and give"
 ALIKE = "each operation gives what its operands decide"
 MOST_WAYS = 64
@@ -148,12 +148,31 @@ def _by_terms(kernels: Sequence[FollowedKernel]) -> Sameness:
     world: dict[tuple[object, ...], int] = {}
     (first, _), (second, other) = (kernel.terms.told(own, world) for kernel, own in zip(kernels, ends, strict=True))
     if first != second or kernels[0].terms.calls != kernels[1].terms.calls:
+        shown = _by_constants(kernels, ends) if not conditions else None
+        if shown is not None:
+            return shown
         said = next((kernel for kernel in kernels if kernel.beyond), kernels[0])
         why = f"`.{other}()` of the second is none of the first" if other else "the second makes something else of them"
         why = f"they are not the same operations: {why}" + (f" ({said.beyond})" if said.beyond else "")
         return Sameness("unknown", why, places=(said.span,) if said.span else ())
     held = (*conditions, ALIKE, NOTHING_OF_PADDING) if any(kernel.beyond for kernel in kernels) else (*conditions,)
     return Sameness("proved", BOTH_SEEN, by="the same operations of the same contents", kind="kernels", conditions=held)
+
+
+def _by_constants(kernels: Sequence[FollowedKernel], ends: Sequence[Sequence[int]]) -> Sameness | None:
+    """A difference that shows where each tensor that both are given holds one number everywhere."""
+    given = kernels[0].given
+    called = [*(name for name, _ in given), *(f"result {number}" for number, _ in enumerate(kernels[0].gives, 1))]
+    for start, step in ((3, 2), (1, 5), (2, 3), (7, 4)):
+        numbers = [(start + step * at - 1) % 7 + 1 for at in range(len(given))]
+        first, second = (left_by(kernel.terms, own, numbers) for kernel, own in zip(kernels, ends, strict=True))
+        for name, one, other in zip(called, first, second, strict=True):
+            if one is not None and other is not None and one != other:
+                held = ", ".join(f"{own} holds {number}" for (own, _), number in zip(given, numbers, strict=True))
+                shown = dict(zip(("where", *WORDS), (f"{held}, everywhere", str(one), str(other)), strict=True))
+                why = f"what `{name}` holds in the end differs"
+                return Sameness("refuted", why, shown, "a run of both, by the operations of the library", "kernels")
+    return None
 
 
 def same_rust_and_plan(plan: Plan, name: str, *, rlimit: int, plan_first: bool = True) -> Sameness:
@@ -219,7 +238,7 @@ def _wherever(plan: Plan, made: Plan, lowered: LoweredKernel, unit_bits: int) ->
     changed: dict[int, list[int]] = {}
     for tensor, at in sorted(kernel):
         changed.setdefault(tensor, []).append(at)
-    if len(changed) > MOST_TURNED or any(_fits(order, changed, kernel, ran[0]) for order in permutations(changed)):
+    if _may_lie(changed, kernel, ran[0]):
         return ""
     return f"no places of its tensors make what it leaves in {SEEN} what the plan leaves"
 
@@ -241,23 +260,35 @@ def _within(bases: Sequence[int], at: int) -> tuple[int, int]:
     return tensor, at - bases[tensor]
 
 
-def _fits(
-    order: Sequence[int], changed: Mapping[int, Sequence[int]], kernel: Mapping[tuple[int, int], tuple[int, int]],
-    plan: Mapping[int, int],
-) -> bool:  # fmt: skip
-    """Whether tensors that lie in this order may have what a plan leaves."""
-    places, at, lie = sorted(plan), 0, dict[int, int]()
-    for tensor in order:
-        own = changed[tensor]
-        lie[tensor] = places[at] - own[0]
-        if [place - lie[tensor] for place in places[at : at + len(own)]] != [*own]:
-            return False
-        at += len(own)
-    for (tensor, to), (other, of) in kernel.items():
-        origin = plan[lie[tensor] + to]
-        if lie.setdefault(other, origin - of) != origin - of:
-            return False
-    return True
+def _may_lie(
+    changed: Mapping[int, Sequence[int]], kernel: Mapping[tuple[int, int], tuple[int, int]], plan: Mapping[int, int]
+) -> bool:
+    """Whether tensors may lie so that a plan leaves in them what a kernel does, or nobody knows: they are laid one
+    behind another, as far as each of them has what the plan leaves there.
+    """
+    places, tried = sorted(plan), 0
+    todo: list[tuple[int, frozenset[int], dict[int, int]]] = [(0, frozenset(changed), {})]
+    while todo:
+        at, left, lie = todo.pop()
+        if not left:
+            return True
+        for tensor in left:
+            own = changed[tensor]
+            there = places[at : at + len(own)]
+            base = there[0] - own[0] if len(there) == len(own) else 0
+            if [place - base for place in there] != [*own] or lie.get(tensor, base) != base:
+                continue
+            tried += 1
+            if tried > MOST_LAID:
+                return True
+            made = {**lie, tensor: base}
+            for to in own:
+                other, of = kernel[tensor, to]
+                if made.setdefault(other, plan[base + to] - of) != plan[base + to] - of:
+                    break
+            else:
+                todo.append((at + len(own), left - {tensor}, made))
+    return False
 
 
 def _opened(kernel: FollowedKernel) -> Sameness | None:

@@ -183,6 +183,49 @@ def test_operations_that_nothing_orders_and_that_meet_say_nothing(body: str, sai
     assert (found.status, said in found.why) == ("unknown" if said else "proved", True), found.why
 
 
+ARM = ONTO.replace("vector_init()", "vector_init().vector_fxp(FxpBinaryOp::OP, 1)")
+ADD, SUB = ARM.replace("OP", "AddFxp"), ARM.replace("OP", "SubFxp")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "status"),
+    [
+        (f"if n < 5 {{ {ADD} }} else {{ {SUB} }}", f"if n >= 5 {{ {SUB} }} else {{ {ADD} }}", "proved"),
+        (f"if n < 5 {{ {ADD} }} else {{ {SUB} }}", f"if n > 5 {{ {SUB} }} else {{ {ADD} }}", "unknown"),
+        (f"if 1 < 5 {{ {ADD} }} else {{ {SUB} }}", ADD, "proved"),
+        (f"if 5 < 1 {{ {SUB} }} {ADD}", ADD, "proved"),
+        (f"{ADD} if 5 < 1 {{ {SUB} }}", f"{ADD} {SUB}", "unknown"),
+        (ADD.replace(", 1)", ", n)"), ADD.replace(", 1)", ", n)"), "proved"),
+        (ADD.replace(", 1)", ", n)"), ADD.replace(", 1)", ", m)"), "unknown"),
+    ],
+)
+def test_operations_count_on_the_ways_that_run_them(first: str, second: str, status: str, tmp_path: Path) -> None:
+    bodies = [f"{LOAD} let mut e = D::new(); {one} {STORE}" for one in (first, second)]
+    assert compared(tmp_path, *bodies, given=f"{GIVEN}, n: usize, m: usize").status == status
+
+
+I32 = "HbmTensor<i32, m![1], m![B, L, F]>"
+E = "type E = DmTensor<i32, m![1], m![1 # 2], m![B # 256], m![L, F]>;"
+OF_I32 = ADDED.replace("let d: D", "let d: E").replace("let e: D", "let e: E")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("100", "101", "103 104"), ("AddFxp", "SubFxp", "103 -97"), ("AddFxp", "MulInt", "103 300"), ("x.to", "y.to", "103 105"),
+        (".vector_fxp(FxpBinaryOp::AddFxp, 100)", "", "103 3"), (".vector_fxp(FxpBinaryOp::AddFxp, 100)", ".vector_logic(LogicBinaryOpI32::BitOr, 4)", "103 7"),
+        ("AddFxp, 100)", "AddFxp, 60).vector_clip(ClipBinaryOpI32::AddFxp, 40)", ""), ("AddFxp, 100)", "AddFxp, 100).vector_clip(ClipBinaryOpI32::Max, 7)", ""),
+        ("FxpBinaryOp::AddFxp", "FxpBinaryOp::MulFxp", ""), ("FxpBinaryOp::AddFxp", "FpBinaryOp::MulF", ""), ("AddFxp, 100", "MulInt, 2_000_000", ""),
+        ("vector_init()", "vector_init().vector_reinterpret::<f32>()", ""),
+    ],
+)  # fmt: skip
+def test_numbers_that_are_one_everywhere_show_a_difference(old: str, new: str, shown: str, tmp_path: Path) -> None:
+    given = f"x: &{I32}, y: &{I32}"
+    found = compared(tmp_path, OF_I32, OF_I32.replace(old, new), given=given, result=I32, more=(E, E))
+    told = [str(found.witness[word]) for word in ("first", "second")] if found.witness else []
+    assert (found.status, " ".join(told)) == ("refuted" if shown else "unknown", shown), found.why
+
+
 GATHER = "let d: DmTensor<i8, m![1], m![1 # 2], m![B # 256], m![L, F]> = x.dma_gather_scaled::<_, _, _>(&mut ctx.tdma, rows); d.to_hbm(&mut ctx.tdma)"
 
 

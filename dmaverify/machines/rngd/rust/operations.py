@@ -12,12 +12,13 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dmaverify.language.trees import Code
+from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.code import child, named, parts_of
 from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import methods_named
+from dmaverify.machines.rngd.rust.integers import ANY
 from dmaverify.machines.rngd.rust.library import Library
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import Site
@@ -75,7 +76,7 @@ class Operations(Bodies):
         if kind in ("integer_literal", "scoped_identifier", "binary_expression", "identifier"):
             number = self.types.number(code, node, frame)
             if number is not None and number.single is not None:
-                return "number", number.single, number.type
+                return _of_number(number)
         if kind in _LITERALS:
             return "literal", code.text(node)
         if kind == "reference_expression" and child(node, "mutable_specifier") is None:
@@ -129,7 +130,7 @@ class Operations(Bodies):
         if place is not None:
             return "given", place
         if isinstance(value, Numbers) and value.single is not None:
-            return "number", value.single, value.type
+            return _of_number(value)
         made = self.content_of(value) if uses is not None else None
         if made is not None and uses is not None:
             uses.append(made)
@@ -168,10 +169,15 @@ class Operations(Bodies):
         with self.hush():
             found = super()._value(code, node, frame, expected)
         if not isinstance(found, (Numbers, RustTensor, Pipeline)):
-            self.terms.calls.add(key)
+            self._called(node, key)
             self.plain[id(found)] = key
             self.kept.append(found)
         return found
+
+    def _called(self, node: Node, key: Hashable) -> None:
+        """Enters that the library is called, which may stop a run whatever becomes of what it gives."""
+        if not (self.dead or self.walk.dead) and any(one.type == "call_expression" for one in walk(node)):
+            self.terms.calls.add(key)
 
     def merged(self, value: Value, wanted: Value | None) -> Value:
         kept = id(value) in self.plain or (isinstance(value, Pipeline) and value.made is not None)
@@ -206,6 +212,8 @@ class Operations(Bodies):
         self, code: Code, node: Node, name: str, generics: Node | None, values: Sequence[Value], frame: Frame
     ) -> Pipeline:
         line = super().begun(code, node, name, generics, values, frame)
+        if not self._runs(code, node, name):
+            return line
         made = [self.content_of(value) for value in values]
         known = [one for one in made if one is not None]
         if len(known) < len(made):
@@ -225,6 +233,7 @@ class Operations(Bodies):
         uses: list[Made] = []
         key = self.key_of(code, node, frame, uses)
         if key is not None:
+            self._called(node, key)
             with self.hush():
                 value = super().operand(code, node, frame)
             self.taken += [(key, one, value) for one in uses or (None,)]
@@ -243,6 +252,8 @@ class Operations(Bodies):
         outside, self.taken = self.taken, []
         found = super().stage(code, node, name, line, generics, arguments, frame, expected)
         taken, self.taken = self.taken, outside
+        if not self._runs(code, node, name):
+            return found
         if not isinstance(line.made, Made) or line.made.register or _is_own(frame.scope, name):
             self.leave_open(code, node, f"`.{name}()` of what is not followed")
             return found
@@ -268,6 +279,14 @@ class Operations(Bodies):
             operation = self.terms.done(of, None, code.span(node))
             made = Made(made.term, (), made.behind | {operation}, register=True)
         return Pipeline(line.tensor, line.sources, made)
+
+    def _runs(self, code: Code, node: Node, name: str) -> bool:
+        """Whether a run gets to an operation; where only some do, the kernel is open."""
+        if self.dead or self.walk.dead:
+            return False
+        if not self.walk.when.always or self.walk.turns:
+            self.leave_open(code, node, f"`.{name}()` may run, or not")
+        return True
 
     def _joined(self, term: int, of: Sequence[Made]) -> Made:
         reads = tuple(tensor for one in of for tensor in one.reads)
@@ -331,6 +350,11 @@ class Operations(Bodies):
         self.terms.write(
             self.terms.term(name, key, *(one.term for one in made)), made, sides[-1], code.span(node), fresh=fresh
         )
+
+
+def _of_number(number: Numbers) -> Hashable:
+    """A number with its type, where one is written."""
+    return "number", number.single, "" if number.type == ANY else number.type
 
 
 def _no_type_in(key: Hashable) -> bool:

@@ -108,7 +108,8 @@ class KernelTerms:
         assert dest.buffer is not None
         serial, key = dest.buffer.serial, self.type_key(dest)
         self.done(made, dest, span)
-        self.holds[serial] = term if fresh else self.term("into", key, term, self.content(serial))
+        into = "into" if dest.window.tiled else "over"
+        self.holds[serial] = term if fresh else self.term(into, key, term, self.content(serial))
 
     # ------------------------------------------------------------ keys
 
@@ -167,6 +168,6 @@ class KernelTerms:
         first = ""
         for one in self.terms:
             key = (one.op, one.key, *(numbers[part] for part in one.of))
-            first = first or (one.op if key not in world and one.op not in ("read", "into") else "")
+            first = first or (one.op if key not in world and one.op not in ("read", "into", "over") else "")
             numbers.append(world.setdefault(key, len(world)))
         return [numbers[self.content(one)] for one in ends], first
