@@ -143,6 +143,13 @@ def test_what_may_decide_and_is_not_known_leaves_the_answer_open(body: str, said
     assert (found.status, said in found.why) == ("unknown", True), found.why
 
 
+def test_a_macro_may_make_methods_but_none_in_place_of_a_stage(tmp_path: Path) -> None:
+    own = "macro_rules! made { ($n:ident) => { fn $n() {} } } "
+    for name, status in (("fetch", "proved"), ("mine", "unknown")):
+        body = ADDED if name == "fetch" else ADDED.replace(".vector_init()", ".mine().vector_init()")
+        assert compared(tmp_path, body, body, more=(f"{own} made!({name});",) * 2).status == status
+
+
 @pytest.mark.parametrize(
     ("one", "other", "status"),
     [

@@ -8,6 +8,7 @@ what it begins with, what its stages say and where it ends are all in its term.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -38,6 +39,8 @@ _PLAIN = (*_LITERALS, *_COMPOUND, "struct_expression", "call_expression", "scope
 _ENDS = ("commit", "commit_view", "to_trf", "to_vrf")
 _MOVING = ("fetch", "switch", "collect", "transpose", "commit_trim", "commit", "commit_view")
 """Stages that leave every element what it is (without a type that they give it), wherever they put it."""
+_STAGE = re.compile(r"(?:fetch|switch|collect|transpose|contract|vector|cast|commit|to_trf|to_vrf)(?:_|$)")
+"""How methods of the library's own are called, before which none of a trait comes."""
 
 
 class Operations(Bodies):
@@ -364,8 +367,9 @@ def _no_type_in(key: Hashable) -> bool:
 
 
 def _is_own(scope: NameScope, name: str) -> bool:
-    """Whether the crate may declare a method of that name for whatever it likes."""
-    return bool(methods_named(scope, name)) or declares_method(scope, name, of_integers=True)
+    """Whether the crate may declare a method of that name, for whatever it likes."""
+    own = bool(methods_named(scope, name)) or declares_method(scope, name, of_integers=True)
+    return own and _STAGE.match(name) is None
 
 
 def _of_crate(scope: NameScope, parts: tuple[str, ...]) -> bool:
