@@ -162,7 +162,8 @@ def _by_terms(kernels: Sequence[FollowedKernel]) -> Sameness:
 def _by_constants(kernels: Sequence[FollowedKernel], ends: Sequence[Sequence[int]]) -> Sameness | None:
     """A difference that shows where each tensor that both are given holds one number everywhere."""
     given = kernels[0].given
-    called = [*(name for name, _ in given), *(f"result {number}" for number, _ in enumerate(kernels[0].gives, 1))]
+    gives = [f"result {number}" for number, _ in enumerate(kernels[0].gives, 1)]
+    called = [*(f"`{name}`" for name, _ in given), *(gives if len(gives) != 1 else ["its result"])]
     for start, step in ((3, 2), (1, 5), (2, 3), (7, 4)):
         numbers = [(start + step * at - 1) % 7 + 1 for at in range(len(given))]
         first, second = (left_by(kernel.terms, own, numbers) for kernel, own in zip(kernels, ends, strict=True))
@@ -170,7 +171,7 @@ def _by_constants(kernels: Sequence[FollowedKernel], ends: Sequence[Sequence[int
             if one is not None and other is not None and one != other:
                 held = ", ".join(f"{own} holds {number}" for (own, _), number in zip(given, numbers, strict=True))
                 shown = dict(zip(("where", *WORDS), (f"{held}, everywhere", str(one), str(other)), strict=True))
-                why = f"what `{name}` holds in the end differs"
+                why = f"what {name} holds in the end differs"
                 return Sameness("refuted", why, shown, "a run of both, by the operations of the library", "kernels")
     return None
 

@@ -233,6 +233,13 @@ def test_numbers_that_are_one_everywhere_show_a_difference(old: str, new: str, s
     assert (found.status, " ".join(told)) == ("refuted" if shown else "unknown", shown), found.why
 
 
+def test_a_tensor_that_is_given_shows_a_difference_too(tmp_path: Path) -> None:
+    given = f"x: &{I32}, y: &{I32}, out: &mut {I32}"
+    body = OF_I32.replace(STORE, "e.view().to_hbm_view(&mut ctx.tdma, out.view_mut());")
+    found = compared(tmp_path, body, body.replace("100", "9"), given=given, result="()", more=(E, E))
+    assert (found.status, found.why) == ("refuted", "what `out` holds in the end differs")
+
+
 GATHER = "let d: DmTensor<i8, m![1], m![1 # 2], m![B # 256], m![L, F]> = x.dma_gather_scaled::<_, _, _>(&mut ctx.tdma, rows); d.to_hbm(&mut ctx.tdma)"
 
 
