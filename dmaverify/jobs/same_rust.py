@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from itertools import permutations
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.same_programs import MOST_LOWERED, program_for, program_of_plan, same_programs
 from dmaverify.jobs.same_runs import BY_RUNS, left_behind_run
 from dmaverify.language.files import named
 from dmaverify.machines.rngd.rust.asked_terms import RANGES, equal, of_number
+from dmaverify.machines.rngd.rust.constant_runs import left_by
 from dmaverify.machines.rngd.rust.followed import FollowedKernel, followed_kernel
 from dmaverify.machines.rngd.rust.lowered import NAME, LoweredKernel, lowered_kernel, serial_of, signature
 from dmaverify.machines.rngd.rust.plans import read_kernel_plan
@@ -27,6 +27,7 @@ from dmaverify.plan.plan import Plan, select
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.ways import ANY, WayTerm
 from dmaverify.prove.flow import same as home
+from dmaverify.prove.flow.same_contents import NOTHING_OF_PADDING
 from dmaverify.prove.flow.way_conditions import impossible, numbers_of
 from dmaverify.prove.options import Options
 from dmaverify.prove.sameness import WORDS, Sameness, unread, worst_of
@@ -36,7 +37,9 @@ from dmaverify.verdict import Severity, Status
 
 MACHINE, SEEN = "rngd", "hbm"
 MOST_UNITS = 1 << 21  # that a plan or a kernel moves, with padding, where places of tensors are sought
-MOST_TURNED = 5  # tensors that a kernel changes, which are laid in every order
+MOST_LAID = 500  # tensors of a kernel that are laid somewhere, until no more places are sought
+BOTH_SEEN = "both leave the same in the tensors that they are given and give"
+ALIKE = "each operation gives what its operands decide"
 MOST_WAYS = 64
 """Ways by their conditions on which two kernels are compared."""
 
@@ -99,6 +102,20 @@ def _same(kernels: Sequence[FollowedKernel], rlimit: int) -> Sameness:
             apart = next(((a, b) for a, b in zip(first, second, strict=False) if a != b), None)
             said = f"{apart[0]} against {apart[1]}" if apart else f"{len(first)} against {len(second)}"
             return Sameness("unknown", f"their {word} differ: {said}")
+    if any(kernel.beyond for kernel in kernels):
+        return _by_terms(kernels)
+    try:
+        found = _by_transfers(kernels, rlimit)
+    except InputError as error:
+        found = Sameness("unknown", error.message, places=(error.span,) if error.span else ())
+    alike = _by_terms(kernels) if found.status == "unknown" else found
+    return alike if alike.status == "proved" else found
+
+
+def _by_transfers(kernels: Sequence[FollowedKernel], rlimit: int) -> Sameness:
+    """Whether two kernels that move, and do nothing else, leave the same, as programs of their transfers. Raises
+    InputError, Disagreement.
+    """
     sides = []
     for word, kernel in zip(WORDS, kernels, strict=True):
         side = _lowered(kernel, {})
@@ -112,6 +129,51 @@ def _same(kernels: Sequence[FollowedKernel], rlimit: int) -> Sameness:
     return _told(found, lowered.seen, (*first, *second))
 
 
+def _by_terms(kernels: Sequence[FollowedKernel]) -> Sameness:
+    """Whether two kernels, one of which computes, leave the same terms in the tensors that others see."""
+    if len({kernel.library for kernel in kernels}) > 1:
+        return Sameness("unknown", "they are written for two versions of the library")
+    ends = [[serial_of(one) for one in (*(one for _, one in kernel.given), *kernel.gives)] for kernel in kernels]
+    conditions: dict[str, None] = {}
+    for word, kernel, own in zip(WORDS, kernels, ends, strict=True):
+        why, span = kernel.terms.doubt(own)
+        if why:
+            return Sameness("unknown", f"the {word}: {kernel.item.name}: {why}", places=(span,) if span else ())
+        why, held = _judged(kernel)
+        if why:
+            return Sameness("unknown", f"the {word}: {kernel.item.name} is not proved (`check` says why): {why}")
+        conditions |= dict.fromkeys((*held, *kernel.terms.given))
+    world: dict[tuple[object, ...], int] = {}
+    (first, _), (second, other) = (kernel.terms.told(own, world) for kernel, own in zip(kernels, ends, strict=True))
+    if first != second or kernels[0].terms.calls != kernels[1].terms.calls:
+        shown = _by_constants(kernels, ends) if not conditions else None
+        if shown is not None:
+            return shown
+        said = next((kernel for kernel in kernels if kernel.beyond), kernels[0])
+        why = f"`.{other}()` of the second is none of the first" if other else "the second makes something else of them"
+        why = f"they are not the same operations: {why}" + (f" ({said.beyond})" if said.beyond else "")
+        return Sameness("unknown", why, places=(said.span,) if said.span else ())
+    held = (*conditions, ALIKE, NOTHING_OF_PADDING) if any(kernel.beyond for kernel in kernels) else (*conditions,)
+    return Sameness("proved", BOTH_SEEN, by="the same operations of the same contents", kind="kernels", conditions=held)
+
+
+def _by_constants(kernels: Sequence[FollowedKernel], ends: Sequence[Sequence[int]]) -> Sameness | None:
+    """A difference that shows where each tensor that both are given holds one number everywhere."""
+    given = kernels[0].given
+    gives = [f"result {number}" for number, _ in enumerate(kernels[0].gives, 1)]
+    called = [*(f"`{name}`" for name, _ in given), *(gives if len(gives) != 1 else ["its result"])]
+    for start, step in ((3, 2), (1, 5), (2, 3), (7, 4)):
+        numbers = [(start + step * at - 1) % 7 + 1 for at in range(len(given))]
+        first, second = (left_by(kernel.terms, own, numbers) for kernel, own in zip(kernels, ends, strict=True))
+        for name, one, other in zip(called, first, second, strict=True):
+            if one is not None and other is not None and one != other:
+                held = ", ".join(f"{own} holds {number}" for (own, _), number in zip(given, numbers, strict=True))
+                shown = dict(zip(("where", *WORDS), (f"{held}, everywhere", str(one), str(other)), strict=True))
+                why = f"what {name} holds in the end differs"
+                return Sameness("refuted", why, shown, "a run of both, by the operations of the library", "kernels")
+    return None
+
+
 def same_rust_and_plan(plan: Plan, name: str, *, rlimit: int, plan_first: bool = True) -> Sameness:
     """Whether a plan's one entry leaves in HBM what a kernel leaves there; `plan_first`: it is the first of the two.
     Raises InputError, Disagreement.
@@ -119,6 +181,10 @@ def same_rust_and_plan(plan: Plan, name: str, *, rlimit: int, plan_first: bool =
     program = program_for(plan, MACHINE)
     kernel = followed_kernel(*named(name))
     opened = _opened(kernel)
+    if opened is None and kernel.beyond:
+        opened = Sameness(
+            "unknown", f"{kernel.item.name}: {kernel.beyond}", places=(kernel.span,) if kernel.span else ()
+        )
     if opened is None and kernel.numbers:
         opened = Sameness("unknown", f"`{kernel.numbers[0][0]}` is a number, which no plan is given")
     if opened is not None:
@@ -169,7 +235,7 @@ def _wherever(plan: Plan, made: Plan, lowered: LoweredKernel, unit_bits: int) ->
     changed: dict[int, list[int]] = {}
     for tensor, at in sorted(kernel):
         changed.setdefault(tensor, []).append(at)
-    if len(changed) > MOST_TURNED or any(_fits(order, changed, kernel, ran[0]) for order in permutations(changed)):
+    if _may_lie(changed, kernel, ran[0]):
         return ""
     return f"no places of its tensors make what it leaves in {SEEN} what the plan leaves"
 
@@ -191,29 +257,41 @@ def _within(bases: Sequence[int], at: int) -> tuple[int, int]:
     return tensor, at - bases[tensor]
 
 
-def _fits(
-    order: Sequence[int], changed: Mapping[int, Sequence[int]], kernel: Mapping[tuple[int, int], tuple[int, int]],
-    plan: Mapping[int, int],
-) -> bool:  # fmt: skip
-    """Whether tensors that lie in this order may have what a plan leaves."""
-    places, at, lie = sorted(plan), 0, dict[int, int]()
-    for tensor in order:
-        own = changed[tensor]
-        lie[tensor] = places[at] - own[0]
-        if [place - lie[tensor] for place in places[at : at + len(own)]] != [*own]:
-            return False
-        at += len(own)
-    for (tensor, to), (other, of) in kernel.items():
-        origin = plan[lie[tensor] + to]
-        if lie.setdefault(other, origin - of) != origin - of:
-            return False
-    return True
+def _may_lie(
+    changed: Mapping[int, Sequence[int]], kernel: Mapping[tuple[int, int], tuple[int, int]], plan: Mapping[int, int]
+) -> bool:
+    """Whether tensors may lie so that a plan leaves in them what a kernel does, or nobody knows: they are laid one
+    behind another, as far as each of them has what the plan leaves there.
+    """
+    places, tried = sorted(plan), 0
+    todo: list[tuple[int, frozenset[int], dict[int, int]]] = [(0, frozenset(changed), {})]
+    while todo:
+        at, left, lie = todo.pop()
+        if not left:
+            return True
+        for tensor in left:
+            own = changed[tensor]
+            there = places[at : at + len(own)]
+            base = there[0] - own[0] if len(there) == len(own) else 0
+            if [place - base for place in there] != [*own] or lie.get(tensor, base) != base:
+                continue
+            tried += 1
+            if tried > MOST_LAID:
+                return True
+            made = {**lie, tensor: base}
+            for to in own:
+                other, of = kernel[tensor, to]
+                if made.setdefault(other, plan[base + to] - of) != plan[base + to] - of:
+                    break
+            else:
+                todo.append((at + len(own), left - {tensor}, made))
+    return False
 
 
 def _opened(kernel: FollowedKernel) -> Sameness | None:
     if kernel.open:
         return Sameness("unknown", f"{kernel.item.name}: {kernel.open}", places=(kernel.span,) if kernel.span else ())
-    if not kernel.moves:
+    if not kernel.sites and not kernel.beyond:
         return Sameness("unknown", f"{kernel.item.name} moves nothing")
     if len(kernel.moves) > MOST_LOWERED:
         return Sameness("unknown", f"{kernel.item.name} makes {len(kernel.moves)} transfers, more than are compared")
@@ -239,7 +317,7 @@ def _lowered(
 def _judged(kernel: FollowedKernel) -> tuple[str, tuple[str, ...]]:
     """Why a kernel is not proved, and what its proof rests on: of each file, the verdicts on the transfers that run."""
     conditions: dict[str, None] = {}
-    spans = {(span.source.name, span.start) for span in (move.site.span for move in kernel.moves)}
+    spans = {(span.source.name, span.start) for span in (site.span for site in kernel.sites)}
     for path in dict.fromkeys(name for name, _ in spans):
         plan = read_kernel_plan(path)
         own = tuple(one for one in plan.sites if (one.site.span.source.name, one.site.span.start) in spans)
@@ -259,8 +337,7 @@ def _told(found: Sameness, seen: Mapping[str, int], conditions: Sequence[str]) -
     held = tuple(dict.fromkeys((*found.conditions, *conditions)))
     lying = tuple(f"{called} begins at {SEEN}, byte {base}, here" for called, base in seen.items())
     if found.status == "proved":
-        return replace(found, why="both leave the same in the tensors that they are given and give", conditions=held,
-                       kind="kernels")  # fmt: skip
+        return replace(found, why=BOTH_SEEN, conditions=held, kind="kernels")
     return replace(found, notes=(*found.notes, *lying), kind="kernels")
 
 

@@ -1,7 +1,7 @@
 """Pairs of Rust kernels that move tensors tile by tile, drawn the same or with one change, and what each leaves.
 
-Knows: ways through memories, tiles of two lengths, loops and the same written out, tensors that are given and given
-back. Does not know: how a kernel is read or compared.
+Knows: ways through memories and the Tensor Unit, what that adds to every element, tiles of two lengths, loops and the
+same written out, tensors that are given and given back. Does not know: how a kernel is read or compared.
 Law: the same seed gives the same pair; what a kernel leaves is found by moving tiles of lists about, by nothing else.
 """
 
@@ -34,6 +34,8 @@ class Stage:
     tiles: list[tuple[int, int]] = field(default_factory=list)
     looped: bool = True
     named: bool = True  # its type is annotated, else named in the call
+    unit: bool = False  # from data memory to data memory: through the Tensor Unit
+    adds: int = 0  # what that adds to every element
 
 
 @dataclass
@@ -65,6 +67,8 @@ def drawn_kernels(seed: int) -> DrawnKernels:
     if not kept:
         _changed(second, rng)
     texts = tuple("\n".join([HEAD, *_text(chains, rng)]) for chains in (first, second))
+    if any("vector_fxp" in text for text in texts):
+        texts = tuple(text.replace("i8", "i32") for text in texts)
     return DrawnKernels((texts[0], texts[1]), (_left(first), _left(second)), kept)
 
 
@@ -73,6 +77,7 @@ def _drawn(rng: random.Random) -> list[Chain]:
     for _ in range(rng.randint(1, 2)):
         source = rng.choice(("x", "x", "y", "y", "y", "out") if rng.random() < 0.3 else ("x", "y"))
         stages = [_stage(rng) for _ in range(rng.randint(0, 2))]
+        stages += [_stage(rng, "dm"), _stage(rng, "dm")] if rng.random() < 0.3 else []
         chains.append(Chain(source, [*stages, _stage(rng, "hbm")], rng.random() < 0.3))
     if all(one.into_out for one in chains):
         chains[0].into_out = False
@@ -88,7 +93,9 @@ def _stage(rng: random.Random, tier: str = "") -> Stage:
     elif kind < 0.4 and count:
         order = order[1:] + order[:1]
     tier = tier or rng.choice(("hbm", "dm", "dm"))
-    return Stage(tier, count, list(enumerate(order)), rng.random() < 0.6, rng.random() < 0.5)
+    unit = tier == "dm" and rng.random() < 0.6
+    looped, named, adds = rng.random() < 0.6, rng.random() < 0.5, rng.choice((0, 0, 1, 2)) if unit else 0
+    return Stage(tier, count, list(enumerate(order)), looped, named, unit, adds)
 
 
 def _kept(chains: list[Chain], rng: random.Random) -> None:
@@ -99,7 +106,7 @@ def _kept(chains: list[Chain], rng: random.Random) -> None:
     if kind == 0:
         stage.looped = not stage.looped
     elif kind == 1:
-        stage.named = not stage.named
+        stage.named, stage.unit = not stage.named, bool(stage.adds) or not stage.unit
     elif kind == 2:
         count = rng.choice((0, 6))
         chain.stages.insert(at, Stage(rng.choice(("hbm", "dm")), count, [(n, n) for n in range(count)]))
@@ -116,7 +123,9 @@ def _changed(chains: list[Chain], rng: random.Random) -> None:
     chain = rng.choice(chains)
     stage = rng.choice(chain.stages)
     kind = rng.randrange(5)
-    if kind == 0:
+    if stage.unit and rng.random() < 0.5:
+        stage.adds += 1
+    elif kind == 0:
         chain.source = "y" if chain.source == "x" else "x"
     elif kind == 1 and len(chains) > 1:
         chains.reverse()
@@ -159,8 +168,12 @@ def _moved(now: str, name: str, stage: Stage, rng: random.Random, *, whole: bool
     if not stage.count and whole:
         yield f"    {now}.view().to_hbm_view(&mut ctx.tdma, out.view_mut());"
         return
+    if not stage.count and stage.unit and stage.tier == source == "dm":
+        yield f"    let {name}: D = ctx.main.begin({now}.view()){_stream(stage, 'L')}.commit();"
+        return
     if not stage.count:
-        generics = "m![1 # 2], m![B # 256], m![L, F]" if stage.tier == "dm" else "m![B, L, F]"
+        generics = "m![B # 256], m![L, F]" if stage.tier == "dm" else "m![B, L, F]"
+        generics = f"m![1 # 2], {generics}" if stage.tier == "dm" and source == "hbm" else generics
         call = f"to_{stage.tier}" if stage.named else f"to_{stage.tier}::<{generics}>"
         yield f"    let {name}{f': {kind}' if stage.named else ''} = {now}.{call}(&mut ctx.tdma);"
         return
@@ -183,7 +196,15 @@ def _tile(now: str, name: str, stage: Stage, source: str, at: str, to: str) -> s
     shapes = [SHAPES[key].format(count=stage.count, long=long) for key in ((source, False), (stage.tier, True))]
     read = f"{now}.view().tile::<m![L / {long}], 1, m![{shapes[0]}]>({at})"
     write = f"{name}.view_mut().tile::<m![L / {long}], 1, m![{shapes[1]}]>({to})"
+    if stage.unit and stage.tier == source == "dm":
+        return f"ctx.main.begin({read}){_stream(stage, f'L % {long}')}.commit_view({write});"
     return f"{read}.to_{stage.tier}_view(&mut ctx.tdma, {write});"
+
+
+def _stream(stage: Stage, rows: str) -> str:
+    """What stands between the begin of a pipeline and its end."""
+    adds = f".vector_init().vector_fxp(FxpBinaryOp::AddFxp, {stage.adds}).vector_final()" if stage.adds else ""
+    return f".fetch::<m![{rows}], m![F]>().collect::<m![{rows}], m![F # 8]>(){adds}.commit_trim::<m![F]>()"
 
 
 # ---------------------------------------------------------------- what it leaves
@@ -195,24 +216,24 @@ def _left(chains: list[Chain]) -> object:
     """
     copies = list(_copies(chains))
     behind: list[set[int]] = []
-    for number, (source, dest) in enumerate(copies):
+    for number, (source, dest, _) in enumerate(copies):
         feeding = [n for n in range(number) if copies[n][1] & source]
         behind.append(set(feeding).union(*(behind[n] for n in feeding)))
         for n in range(number):
             met = copies[n][1] & dest or copies[n][0] & dest
             if met and n not in behind[number]:
                 return None
-    held: dict[tuple[str, int], object] = {}
-    for source, dest in copies:
-        taken = [held.get(part, part) for part in sorted(source)]
-        held.update(zip(sorted(dest), taken, strict=True))
+    held: dict[tuple[str, int], tuple[object, int]] = {}
+    for source, dest, adds in copies:
+        taken = [held.get(part, (part, 0)) for part in sorted(source)]
+        held.update(zip(sorted(dest), ((of, more + adds) for of, more in taken), strict=True))
     names = ["out", *(f"r{at}" for at, chain in enumerate(chains) if not chain.into_out)]
     return [[held.get((name, part), ("out", part) if name == "out" else "nothing") for part in range(PARTS)]
             for name in names]  # fmt: skip
 
 
-def _copies(chains: list[Chain]) -> Iterator[tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]]:
-    """Each copy in the order of the text: the parts of tensors that it reads, and those that it writes."""
+def _copies(chains: list[Chain]) -> Iterator[tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]], int]]:
+    """Each copy in the order of the text: the parts of tensors that it reads, those that it writes, what it adds."""
     for number, chain in enumerate(chains):
         now = chain.source
         for at, stage in enumerate(chain.stages):
@@ -222,5 +243,6 @@ def _copies(chains: list[Chain]) -> Iterator[tuple[frozenset[tuple[str, int]], f
             for one, other in stage.tiles if stage.count else [(0, 0)]:
                 ends = ((now, one), (name, other))
                 source, dest = (frozenset((t, each * n + part) for part in range(each)) for t, n in ends)
-                yield source, dest
+                before = chain.stages[at - 1].tier if at else "hbm"
+                yield source, dest, stage.adds if before == stage.tier == "dm" else 0
             now = name

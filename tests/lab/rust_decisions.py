@@ -23,7 +23,7 @@ type T = HbmTensor<i8, Chip, m![A, B]>;
 const K: usize = 3;
 struct S { n: usize }
 """
-PARAMETERS = {"c": (0, 1), "b": (0, 1), "n": tuple(range(7)), "m": tuple(range(7)), "debug": (0, 1)}
+PARAMETERS = {"c": (0, 1), "b": (0, 1), "n": tuple(range(9)), "m": tuple(range(9)), "debug": (0, 1)}
 
 
 class Panicked(Exception):
@@ -221,7 +221,7 @@ class Drawing:
         rng = self.rng
         shadowed = {"c": "b", "b": "c"}[name]
         asserted = self.condition()
-        kind = rng.choice(("assert", "debug_assert"))
+        kind, at = rng.choice(("assert", "debug_assert")), rng.randrange(3)
         return [
             self.let(name, f"!{name}", lambda e: 1 - e[name]), self.let(name, shadowed, lambda e: e[shadowed]),
             self.let(name, f"(!{name}, 0).0", lambda e: 1 - e[name]),
@@ -231,6 +231,10 @@ class Drawing:
             Step(f"{{ let {name} = !{name}; }}", lambda e: False),
             Step(f"let q = 7 / ({whole} % 3);", lambda e: stopped(e[whole] % 3 == 0)),
             Step(f"let q = [7, 5, 3][{whole}];", lambda e: stopped(e[whole] > 2)),
+            Step(f"let q = vec![7; {whole} % 4][{at}];", lambda e: stopped(e[whole] % 4 <= at)),
+            Step(f"let s = &[7, 5, 3][..{whole} % 4]; let q = s[{at}];", lambda e: stopped(e[whole] % 4 <= at)),
+            Step(f"let s = S {{ n: {whole} % 3 }}; let q = 7 / s.n;", lambda e: stopped(e[whole] % 3 == 0)),
+            Step(f"let s = ({whole}, {whole} % 3); let q = 7 / s.1;", lambda e: stopped(e[whole] % 3 == 0)),
             Step(f"{kind}!({asserted.rust});",
                  lambda e: stopped(not asserted.of(e) and (kind == "assert" or e["debug"]))),
         ]  # fmt: skip

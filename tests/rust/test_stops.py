@@ -164,16 +164,33 @@ ASKED = {  # what no number that a run is given lets pass, and what one does
     "let k = u8::try_from(n % 4 + 256).unwrap();": "let k = u8::try_from(n % 4 + 255).unwrap();", "let k = t.get(n % 4 + 4).unwrap();": "let k = t.get(n % 4 + 3).unwrap();",
     "let k = 7usize.div_ceil(n - n);": "let k = 7usize.div_ceil(n); let j = 0usize.div_ceil(7);", "let mut a = 3; a /= n % 1;": "let mut a = 3; a /= n % 2;",
     "let k = t[n.min(3) + 4];": "let k = t[n.min(3)];", "let k = 7 / (i % 1);": "let k = 7 / (i % 2);",
+    "let k = vec![0; n % 3][3];": "let k = vec![0; n % 3 + 2][3];", "let v = vec![0; n]; let k = v[n];": "let v = vec![0; n]; let k = v[3];", "let k = vec![1, 2][2];": "let k = vec![1, 2][1];",
+    "let s = &t[..2]; let k = s[2];": "let s = &t[..2]; let k = s[1];", "let s = &t[n % 2 + 2..]; let k = s[2];": "let s = &t[n % 2 + 2..]; let k = s[1];",
+    "let p = P { k: 1, j: n % 1 }; let k = 7 / p.j;": "let p = P { k: 1, j: n }; let k = 7 / p.j;", "let p = (1, n % 4 + 4); let k = t[p.1];": "let p = (1, n % 4 + 3); let k = t[p.1];",
     "let k = &t[n % 4 + 4..3];": "let k = &t[n % 4..3];", "for k in t.chunks(n % 1) {}": "for k in t.chunks(n % 2) {}", "let k = t[9];": "let k = t[3];",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("lines", "innocent"), ASKED.items())
 def test_an_operation_that_stops_whatever_numbers_a_run_is_given_ends_every_run(lines: str, innocent: str) -> None:
-    assert judged(f"{lines} {ALL}", NUMBERS) == "unknown"
-    assert judged(f"if b {{ {ALL} }} else {{ {lines} }}", NUMBERS) == "proved"
-    assert judged(f"{innocent} {ALL}", NUMBERS) == "proved"
+    before = TYPED % 3
+    assert judged(f"{lines} {ALL}", NUMBERS, before) == "unknown"
+    assert judged(f"if b {{ {ALL} }} else {{ {lines} }}", NUMBERS, before) == "proved"
+    assert judged(f"{innocent} {ALL}", NUMBERS, before) == "proved"
+    assert judged(f"if b {{ {ALL} }} else {{ {innocent} }}", NUMBERS, before) == "refuted"
+
+
+UNKNOWN_ENDS = {  # what stops every run, which nobody sees, and the same of lists and numbers that are known
+    "let v: Vec<usize> = (0..n % 3).collect(); let k = v[3];": "let v: Vec<usize> = (0..4).collect(); let k = v[3];",
+    "let s = foreign::some(); let k = s - s - 1usize;": "let s = 4usize; let k = s - 1;",
+}
+
+
+@pytest.mark.parametrize(("lines", "innocent"), UNKNOWN_ENDS.items())
+def test_nothing_is_refuted_behind_what_may_stop_and_is_not_followed(lines: str, innocent: str) -> None:
+    assert judged(f"if b {{ {ALL} }} else {{ {lines} }}", NUMBERS) == "unknown"
     assert judged(f"if b {{ {ALL} }} else {{ {innocent} }}", NUMBERS) == "refuted"
+    assert judged(f"if b {{ {ALL} }} else {{ let k = v[3]; }}", f"{NUMBERS}, v: &[usize]") == "refuted"
 
 
 PLACED = {  # literals whose place gives them a type that what is computed of them leaves, and one that it fits

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.asked_terms import equal, of_number
+from dmaverify.machines.rngd.rust.asked_terms import below, equal, of_number, of_type
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.code import RangeEnds, named, range_at
 from dmaverify.machines.rngd.rust.declares import declares_method
@@ -42,6 +42,7 @@ from dmaverify.machines.rngd.rust.values import (
     sources_of,
 )
 from dmaverify.program.ways import OnWay, WayTerm
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -215,7 +216,7 @@ class RustArithmetic(Doubts):
             node = named(node)[0] if node.type == "index_expression" else named(node)[-1]
         if node.type == "identifier":
             return not self.may_change(code.text(node), frame)
-        return node.type == "array_expression"
+        return node.type == "array_expression" or (node.type == "macro_invocation" and node.children[0].text == b"vec")
 
     def _index_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         inner = named(node)
@@ -225,11 +226,17 @@ class RustArithmetic(Doubts):
         if ends is not None and isinstance(whole, Sequence):
             low, high = self._ends_read(code, ends, frame)
             count = whole.count if stays else None
+            told = self._ends_as_terms(code, ends, low, high, frame)
             if _lies_outside(count, ends, low, high):
                 self.stop()
             else:
-                self.slice_doubted(code, node, self._ends_as_terms(code, ends, low, high, frame), count, frame)
-            return self._slice(whole, ends, low, high)
+                self.slice_doubted(code, node, told, count, frame)
+            part, last = self._slice(whole, ends, low, high), told[1] or (of_number(count) if count else None)
+            if part.count is None and last is not None:
+                part = replace(part)
+                self.counts[id(part)] = of_type(WayTerm("-", (last, told[0] or of_number(0))), INTEGERS["usize"])
+                self.kept.append(part)
+            return part
         at = self.value(code, inner[1], frame, None) if len(inner) > 1 else Unknown("")
         if not isinstance(whole, Sequence):
             return Unknown("an element of something")
@@ -244,7 +251,23 @@ class RustArithmetic(Doubts):
             way = self.outside(code, node, inner[1], (0, whole.count), {inner[1].id: at}, frame, "usize")
             if how is None and way is not None:
                 self.stop(way)
+        elif stays and id(whole) in self.counts:
+            self.doubted(code, node, inner[1:], self._misses(code, inner[1], at, self.counts[id(whole)], frame), frame)
+        elif whole.count is None and not self._of_caller(code, inner[0]):
+            self.perhaps_ends()
         return found
+
+    def _misses(self, code: Code, node: Node, at: Value, count: WayTerm, frame: Frame) -> WayTerm:
+        """That a list of so many elements has none at a place."""
+        term = of_type(self.term(code, node, frame, {node.id: at}), INTEGERS["usize"])
+        return below(term, count).negated()
+
+    def _of_caller(self, code: Code, node: Node) -> bool:
+        """Whether a list is a parameter, or a part of one, which may have any number of elements."""
+        while node.type not in ("identifier", "self") and named(node):
+            node = named(node)[0]
+        declared = self._declared(code.text(node))
+        return bool(declared) and not any(one.kind or one.apart for one in declared)
 
     def _slice(self, value: Sequence, ends: RangeEnds, low: Numbers | None, high: Numbers | None) -> Sequence:
         """`list[a..b]`, `list[..b]`, `list[a..]`."""

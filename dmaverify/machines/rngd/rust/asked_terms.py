@@ -18,7 +18,7 @@ from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.integers import INTEGERS
-from dmaverify.machines.rngd.rust.values import Numbers, Value
+from dmaverify.machines.rngd.rust.values import Numbers, Record, Tuple, Value
 from dmaverify.program.ways import ANY, NUMBER, SOME, WayTerm
 from dmaverify.values import replace
 
@@ -76,6 +76,8 @@ class AskedTerms(Calls):
             return self.term(code, inner[-1], frame, read)
         if kind in ("identifier", "self"):
             return self._named_term(code, node, frame)
+        if kind == "field_expression" and (part := self._part_of(code, node, frame)) is not None:
+            return self._value_term(part)
         if kind == "binary_expression" and sign is not None and len(inner) == 2:
             return self._operator(sign.type, *(self.term(code, one, frame, read) for one in inner))
         if kind == "unary_expression" and inner:
@@ -119,9 +121,24 @@ class AskedTerms(Calls):
         if value is None:
             found = self.types.number(code, node, frame)
             return self._numbers(found) if found is not None else self._some(None)
-        ends, meant = RANGES.get(self.scalars.get(id(value), "")), self.meant.get(id(value))
         if self.may_change(name, frame):
-            return self._some(ends)
+            return self._some(RANGES.get(self.scalars.get(id(value), "")))
+        return self._value_term(value)
+
+    def _part_of(self, code: Code, node: Node, frame: Frame) -> Value | None:
+        """The field of a tuple or a struct that has a name, and that nobody may write."""
+        of, field = node.child_by_field_name("value"), node.child_by_field_name("field")
+        whole = frame.locals.get(code.text(of)) if of is not None and of.type in ("identifier", "self") else None
+        if of is None or field is None or whole is None or self.may_change(code.text(of), frame, True):
+            return None
+        name = code.text(field)
+        if isinstance(whole, Tuple) and name.isdecimal() and int(name) < len(whole.parts):
+            return whole.parts[int(name)]
+        return whole.parts.get(name) if isinstance(whole, Record) else None
+
+    def _value_term(self, value: Value) -> WayTerm:
+        """A value that has a name and stays as it is."""
+        ends, meant = RANGES.get(self.scalars.get(id(value), "")), self.meant.get(id(value))
         if meant is not None and meant.term is not UNSAID:
             return meant.term  # type: ignore[no-any-return]
         if isinstance(value, Numbers):

@@ -1,6 +1,6 @@
-"""Methods: views, transfers and pipelines of tensors, methods of records and sequences.
+"""Methods: views and transfers of tensors, methods of records and sequences.
 
-Knows: which methods are views, transfers or stages of a pipeline, and what they leave.
+Knows: which methods are views or transfers, and what they leave.
 Does not know: calls by path (`functions`), statements (`bodies`), rules.
 Law: a method that is not understood gives what its place expects, never more.
 """
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.accesses import Effect
-from dmaverify.machines.rngd.rust.assignments import Assignments
 from dmaverify.machines.rngd.rust.code import asked_type, named
 from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
@@ -22,9 +21,9 @@ from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.integers import INTEGERS, called, typed
 from dmaverify.machines.rngd.rust.lists import element, elements, in_loop, lacking, listed, loose, mapped, reshaped_list
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
+from dmaverify.machines.rngd.rust.pipelines import BEGINS, Pipelines
 from dmaverify.machines.rngd.rust.sites import GROWN
 from dmaverify.machines.rngd.rust.values import (
-    Dtype,
     Held,
     Map,
     Numbers,
@@ -37,8 +36,6 @@ from dmaverify.machines.rngd.rust.values import (
     Tuple,
     Unknown,
     Value,
-    ViewWindow,
-    forgotten,
     known,
     sources_of,
 )
@@ -72,12 +69,10 @@ _OF_OPTION = {
     "into_inner", "swap", "update", "get_or_init", "get_or_insert_with", "replace_with", "take_mut", "leak",
 }  # fmt: skip
 MOVES = re.compile(rb"\b(?:to_|dma_|tile|view)\w*|\w\s*\(\s*(?:&mut\s*\*?\s*)?ctx\b|\w+!")  # in a text
-_BEGINS = ("begin", "begin_interleaved")
-_CASTS = {"fetch_cast", "cast", "commit_cast", "commit_cast_relu", "fetch_table_lookup"}
 MAX_EACH = 512  # elements that a closure is read for
 
 
-class Calls(Assignments):
+class Calls(Pipelines):
     """The part of reading that knows methods; `Bodies` adds statements."""
 
     def _call_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -166,15 +161,9 @@ class Calls(Assignments):
         index = tensors[:1] if site.method in (*GATHERS, *SCATTERS) else []
         self.ledger.effects += [Effect(site, False, one, when=self.walk.when) for one in (receiver, *index)]
         for into in tensors[-1:] if site.method in (*VIEWS, *SCATTERS) else ():
-            self._written(site, into, receiver.sources.union(*(one.sources for one in index)))
+            self.written(site, into, receiver.sources.union(*(one.sources for one in index)))
             if into.buffer is not None and isinstance(receiver.holds, Held) and site.method in VIEWS:
                 self.ledger.listed.add(into.buffer.serial)
-
-    def _written(self, site: Site, into: RustTensor, sources: frozenset[int]) -> None:
-        """Enters that a view is written; of a scatter nobody knows where."""
-        self.ledger.effects.append(Effect(site, True, into, sources, self.walk.when))
-        if into.buffer is not None and site.method not in SCATTERS:
-            self.ledger.borrowed[into.buffer.serial] = self.ledger.borrowed.get(into.buffer.serial, 0) - 1
 
     def _of_tensor(
         self, code: Code, node: Node, name: str, tensor: RustTensor, generics: tuple[Value, ...], arguments: list[Node],
@@ -256,7 +245,7 @@ class Calls(Assignments):
     ) -> Value:  # fmt: skip
         """Methods of records, sequences and pipelines."""
         if isinstance(receiver, Pipeline):
-            return self._of_pipeline(code, name, receiver, generics, arguments, frame, expected)
+            return self.stage(code, node, name, receiver, generics, arguments, frame, expected)
         if isinstance(receiver, Record):
             method = self._find_method(receiver, name)
             if method is not None:
@@ -278,7 +267,7 @@ class Calls(Assignments):
                 with self.walk.perhaps():
                     values.append(self.closure(code, one, frame, receiver, None))
             else:
-                kept = name in _BEGINS or adds
+                kept = name in BEGINS or adds
                 values += [self.value(code, one, frame, None)] if kept else self.handed(code, [one], frame)
         if given is not None:
             values = given if adds else self.handed(code, arguments, frame, given)
@@ -298,42 +287,9 @@ class Calls(Assignments):
             self.ledger.leave([receiver, *values])
         for value in values:
             self.ledger.give(value, self.walk.when, soft=adds)  # what a list holds may be written in it
-        if name in _BEGINS and values and isinstance(values[0], RustTensor):
-            begun = values[0].with_field("element", Unknown("")) if values[0].tier == "dm" else values[0]
-            begun = replace(begun, holds=forgotten(begun.holds))  # what is computed of them is not followed
-            return Pipeline(begun, frozenset().union(*map(sources_of, values)))
+        if name in BEGINS and values and isinstance(values[0], RustTensor):
+            return self.begun(code, node, name, generics, values, frame)
         return self.expected(expected, sources_of(receiver).union(*map(sources_of, values)), here=here)
-
-    def _of_pipeline(
-        self, code: Code, name: str, line: Pipeline, generics: Node | None, arguments: list[Node], frame: Frame,
-        expected: Value | None,
-    ) -> Value:  # fmt: skip
-        """Stages keep type and places, but for those that say otherwise; a commit makes a tensor of it."""
-        telling = name in ("commit", "switch") or name in _CASTS
-        given = self.types.arguments(code, generics, frame) if telling else ()
-        values = [self.value(code, one, frame, None) for one in arguments]
-        deps = line.sources.union(*map(sources_of, values))
-        tensor = replace(line.tensor, window=ViewWindow(), problems=(), view="")
-        first = given[0] if given else Unknown("")
-        if name == "commit":
-            if isinstance(first, Map):
-                tensor = tensor.with_field("element", first)
-            if isinstance(expected, RustTensor) and expected.tier == "dm":
-                tensor = replace(expected.filled(tensor), holds=tensor.holds)
-            tensor = replace(self.fresh(tensor, deps), holds=tensor.holds)
-            self.ledger.make(tensor)
-            return tensor
-        if name == "commit_view" and values and isinstance(values[0], RustTensor):
-            self._written(Site(-1, name, code.span(arguments[0])), values[0], deps)  # all that the view names
-        if name in ("to_trf", "to_vrf", "commit_view"):
-            return Opaque(name, deps)
-        if name in _CASTS:
-            tensor = replace(tensor, dtype=first if isinstance(first, Dtype) else Unknown(""))
-        elif name == "switch":
-            tensor = tensor.with_field("slice", first if isinstance(first, Map) else Unknown(""))
-        elif name.startswith("contract"):
-            tensor = replace(tensor, dtype=Unknown("the type that a contraction gives is not annotated"))
-        return Pipeline(tensor, deps)
 
     def _of_sequence(
         self, code: Code, name: str, receiver: Sequence, arguments: list[Node], frame: Frame, expected: Value | None

@@ -17,7 +17,7 @@ from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
 from dmaverify.prove.flow.buffers import HeldAccess, HeldBuffer
 from dmaverify.prove.flow.tile_union import Run
 from dmaverify.prove.flow.unwritten import LoopMove, RowAccess
-from dmaverify.prove.meet import Walk
+from dmaverify.prove.meet import Walk, decided, difference
 from dmaverify.values import replace
 
 
@@ -79,6 +79,17 @@ def cover_of(tensor: RustTensor, sizes: Sequence[int]) -> RowAccess | None:
     base -= sum((move.count - 1) * move.step for move in moves if move.step < 0)  # where the first turn is
     made = RowAccess(Walk(base, tuple(runs)), frozenset(moves))
     return made if made.cells.low >= 0 and made.cells.high < scale else None
+
+
+def share_cells(one: RustTensor, other: RustTensor) -> bool | None:
+    """Whether two views of one buffer have a cell in common; None where that is not known."""
+    if not (one.window.tiled and other.window.tiled):
+        return True
+    sizes = sizes_of(one), sizes_of(other)
+    walks = [cover_of(tensor, sizes[0]) for tensor in (one, other)]
+    if walks[0] is None or walks[1] is None or sizes[0] != sizes[1] or not prod(sizes[0]):
+        return None
+    return {"sat": True, "unsat": False}.get(decided(difference(walks[0].cells, walks[1].cells)))
 
 
 def held_buffer(

@@ -52,7 +52,7 @@ def declares_method(scope: NameScope, name: str, *, of_integers: bool = False) -
     known = _names_of_all(scope.module, not of_integers)
     for one in _blocks(scope):
         for path in _leads(one):
-            target = one._scope_at(path)
+            target = one.scope_at(path)
             known += _names_of_all(target, not of_integers) if target is not None else ()
     macros = frozenset(chain.from_iterable(one.macros for one in known)) | _NO_ITEMS
     if any(name in (one.of_traits if of_integers else one.every) or not one.called <= macros for one in known):
@@ -91,7 +91,7 @@ def modules_of(module: NameScope, all_files: bool) -> tuple[NameScope, ...]:
         if scope in met:
             continue
         met[scope] = None
-        found = [scope._scope_at(path) for path in _leads(scope)]
+        found = [scope.scope_at(path) for path in _leads(scope)]
         found += [one.top for one in found if one is not None and all_files]
         found += [scope._submodule(name) for name in scope.elsewhere] if all_files else []
         waits += [one for one in (*found, *scope.modules.values(), *scope.inline) if one is not None]

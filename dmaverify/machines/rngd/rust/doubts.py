@@ -3,7 +3,7 @@
 Knows: what stops: divisors, shifts, elements and slices of lists, numbers that leave their type.
 Does not know: what operations give (`arithmetic`), how ways are decided.
 Law: an operation stops, does not, or is a decision over the numbers that a run is given. Of what a build may check
-alone, a number that is not followed is taken to fit its type.
+alone, a number that is not followed may end the run there, and one that changes is taken to fit its type.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dmaverify.language.trees import Code
+from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.asked_terms import below, either, equal, of_number, of_type, within
 from dmaverify.machines.rngd.rust.endings import OVERFLOWS, build_choice
 from dmaverify.machines.rngd.rust.escapes import clip
@@ -76,6 +76,8 @@ class Doubts(ControlFlow):
         """When an operation `stops`; None where it never does. `every` build asks it."""
         told = always(stops)
         checked = not every and stops.op == "stops" and stops.parts[0].op in _CHECKED
+        if told is None and checked and _open(stops, nameless=True):
+            self._perhaps_leaves(code, of, frame)
         if told is False or (told is None and checked and _open(stops)):
             return None
         build = (build_choice(OVERFLOWS),) if checked else ()
@@ -92,6 +94,13 @@ class Doubts(ControlFlow):
         choice = WayChoice(key, 0, 2, names, asks)
         return OnWay((*build, choice))
 
+    def _perhaps_leaves(self, code: Code, of: Sequence[Node], frame: Frame) -> None:
+        """A build that checks numbers may end here, where one that is not followed leaves its type."""
+        names = {code.text(part) for one in of for part in walk(one) if part.type in ("identifier", "self")}
+        if not any(self.may_change(name, frame) for name in names):
+            with self.walk.chosen(OnWay((build_choice(OVERFLOWS),))):
+                self.perhaps_ends()
+
     def operator_doubted(
         self, code: Code, node: Node, sign: str, sides: Sequence[Node], read: dict[int, Value], frame: Frame
     ) -> None:
@@ -100,10 +109,11 @@ class Doubts(ControlFlow):
         single = by.single if isinstance(by, Numbers) else None
         if sign in "&|^" or (sign in "/%" and single not in (None, 0, -1)):
             return
-        if sign in (*_CHECKED, "<<", ">>") and not self._followed(code, sides[0], read, frame):
-            return  # of what its type is nothing is known
-        if sign in _CHECKED and not self._followed(code, sides[1], read, frame):
-            return
+        asked = sides if sign in _CHECKED else sides[:1] if sign in ("<<", ">>") else ()
+        if not all(self._followed(code, one, read, frame) for one in asked):
+            if all(self._integer(code, one, frame) for one in asked):
+                self._perhaps_leaves(code, asked, frame)
+            return  # else nothing is known of its type
         made = self._operator(sign, *(self.term(code, one, frame, read) for one in sides))
         stops = WayTerm("stops", (made,))
         if sign in "/%" and made.ends is not None and not made.ends[0]:
@@ -157,6 +167,8 @@ DOUBTED = re.compile(rf"(?:{'|'.join([*_DIVIDES, *_LOGARITHMS])}|checked_(?:{'|'
 """Methods of integers that may have no result."""
 
 
-def _open(term: WayTerm) -> bool:
-    """Whether a number in a term is not followed."""
-    return term.op == SOME or any(map(_open, term.parts))
+def _open(term: WayTerm, *, nameless: bool = False) -> bool:
+    """Whether a number in a term is not followed; `nameless`: and has no name either, by which it is some number."""
+    return (term.op == SOME and (not nameless or term.value < 0)) or any(
+        _open(one, nameless=nameless) for one in term.parts
+    )

@@ -88,21 +88,22 @@ class Endings(Sites):
         if not self.hangs(code, node, frame):
             return value
         if _COMES_BACK.fullmatch(name) is None or methods_named(frame.scope, name):
-            self._perhaps_ends()
+            self.perhaps_ends()
         if id(value) in self.scalars or id(value) in self.meant:
             return value
         made = replace(value)
         self.unfollowed_calls[id(made)] = made
         return made
 
-    def _perhaps_ends(self) -> None:
+    def perhaps_ends(self) -> None:
+        """A run may end here, which is not known; that some run does not is taken for granted."""
         with self.walk.chosen(self.walk.unsaid()):
             self.walk.leave("call")  # it has no scope of its own, and is no stop that is known
 
     def unwrapped(self, value: Value) -> Value:
         """What `unwrap` and `expect` ask of that it is something."""
         if id(value) in self.unfollowed_calls and id(value) not in self.absent:
-            self._perhaps_ends()
+            self.perhaps_ends()
         return self.something(value, "program")
 
     def nothing_at_all(self, what: str) -> Opaque:

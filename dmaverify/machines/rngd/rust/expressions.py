@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.arithmetic import RustArithmetic
+from dmaverify.machines.rngd.rust.asked_terms import of_type
 from dmaverify.machines.rngd.rust.code import child, named, parts_of, range_at
 from dmaverify.machines.rngd.rust.counters import CounterStart
 from dmaverify.machines.rngd.rust.failures import fails
@@ -152,7 +153,11 @@ class Expressions(RustArithmetic):
             count = self.value(code, length, frame, None)
             times = count.single if isinstance(count, Numbers) else None
             self.ledger.lose(parts[0] if parts and times != 1 else None)
-            return listed(parts * times) if times and times <= MAX_LISTED else Sequence(parts[0], times)
+            made = listed(parts * times) if times and times <= MAX_LISTED else Sequence(parts[0], times)
+            if times is None:
+                self.counts[id(made)] = of_type(self.term(code, length, frame), INTEGERS["usize"])
+                self.kept.append(made)
+            return made
         for one in parts if open_ is not None else ():
             self.ledger.lose(one)
         return open_ or listed(parts, wanted)
@@ -194,7 +199,8 @@ class Expressions(RustArithmetic):
             if field is not None and given is not None:
                 text = code.text(field)
                 wanted = self.part(made, text, code, one)
-                parts[text] = self.merged(self.value(code, given, frame, wanted), wanted)
+                own = self.known_as(code, given, self.value(code, given, frame, wanted), frame)
+                parts[text] = self.typed(own, wanted)
                 if condition:
                     self.ledger.lose(parts[text])
                     parts[text] = Unknown(f"the field `{text}` hangs on `{condition}`", code.span(one))

@@ -17,19 +17,21 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Span, did_you_mean
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.asked_terms import RANGES
-from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.calls import TILES
 from dmaverify.machines.rngd.rust.crate import Crate, crate_of
 from dmaverify.machines.rngd.rust.flow import ITEMS
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.library import Library
 from dmaverify.machines.rngd.rust.module import Item
-from dmaverify.machines.rngd.rust.moves import SIMPLE, TRANSFERS, VIEWS, Site
+from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, SIMPLE, TRANSFERS, VIEWS, Site
+from dmaverify.machines.rngd.rust.operations import Operations
 from dmaverify.machines.rngd.rust.sites import is_kernel, open_device
+from dmaverify.machines.rngd.rust.terms import KernelTerms
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Numbers,
     Opaque,
+    Pipeline,
     RustTensor,
     Tuple,
     Unknown,
@@ -54,6 +56,7 @@ _VIEWS = ("view", "view_mut", "reshape", *TILES)
 _MACROS = ("m", "axes")
 _MOVES = (*SIMPLE[:2], *VIEWS)
 _CONTEXT = re.compile(r"\bContext$")
+_CONTEXTS = re.compile(r"(?:&\s*mut\s+)?\w+(?:\.(\w+))?")
 _CFG = re.compile(r"\bcfg(?:_attr)?\b(?!\s*\(\s*test\s*\))")
 
 
@@ -72,7 +75,9 @@ class FollowedMove:
 
 @dataclass
 class FollowedKernel:
-    """A kernel: tensors that it is given, transfers, tensors that it gives; `open` says why these are not all."""
+    """A kernel: tensors that it is given, transfers, tensors that it gives; `open` says why these are not all, `beyond`
+    what it does besides that is no transfer of a plan. `terms` have all of it.
+    """
 
     item: Item
     library: Library
@@ -81,6 +86,9 @@ class FollowedKernel:
     given: list[tuple[str, RustTensor]] = field(default_factory=list)
     moves: list[FollowedMove] = field(default_factory=list)
     gives: list[RustTensor] = field(default_factory=list)
+    terms: KernelTerms = field(default_factory=KernelTerms)
+    sites: list[Site] = field(default_factory=list)  # all transfers that run
+    beyond: str = ""
     open: str = ""
     span: Span | None = None
 
@@ -90,7 +98,7 @@ class FollowedKernel:
         return ["".join(text.split()) for text in self.item.attributes if "device" in text]
 
 
-class KernelFollower(Bodies):
+class KernelFollower(Operations):
     """Reads one function for all that it does."""
 
     def __init__(
@@ -104,15 +112,29 @@ class KernelFollower(Bodies):
 
     def leave_open(self, code: Code, node: Node, why: str) -> None:
         """Says why what the kernel does is not all known, once."""
-        if not self.kernel.open and not self.dead:
+        if not self.kernel.open and not self.dead and not self.hushed:
             self.kernel.open, self.kernel.span = why, code.span(node)
+
+    def number_at(self, value: Value) -> int | None:
+        """Which number it is that the kernel is given."""
+        return self.places.get(id(value))
+
+    def moved(self, site: Site, source: RustTensor, dest: RustTensor) -> None:
+        """Enters what the Tensor Unit moves and leaves as it is."""
+        self.kernel.moves.append(FollowedMove(site, source, dest))
+
+    def go_beyond(self, code: Code, node: Node, why: str) -> None:
+        """Says what a kernel does that no transfer of a plan does, once."""
+        if not self.kernel.beyond:
+            self.kernel.beyond, self.kernel.span = why, code.span(node)
 
     # ------------------------------------------------------------ the function
 
     def _visit_function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str) -> None:
         self.kernel.given, self.kernel.moves, self.kernel.gives, self.kernel.numbers = [], [], [], []
         self.kernel.asked = None
-        self.kernel.open, self.kernel.span = "", None
+        self.kernel.open, self.kernel.span, self.kernel.beyond, self.kernel.sites = "", None, "", []
+        self.kernel.terms = self.terms = KernelTerms()
         super()._visit_function(item, generics, own, instance)
 
     def any_given(self, item: Item, node: Node, name: str, value: Value) -> Value:
@@ -129,8 +151,12 @@ class KernelFollower(Bodies):
         made = super().allocated(value, name, code, node, fresh)
         if not self.stack:  # a parameter of the function, or a part of one, in their order
             declared = node.child_by_field_name("type")
-            if isinstance(made, RustTensor) and not made.view:
+            if isinstance(made, RustTensor) and made.buffer is not None and not made.missing:
+                serial = made.buffer.serial
+                self.terms.holds[serial] = self.terms.term("given", len(self.kernel.given))
                 self.kernel.given.append((name, made))
+                if made.view:
+                    self.go_beyond(code, node, f"`{name}` is a view of a tensor that is not known")
             elif isinstance(made, Numbers) or id(made) in self.places:
                 pass
             elif not isinstance(made, Tuple) and not (declared and _CONTEXT.search(code.text(declared))):
@@ -195,33 +221,55 @@ class KernelFollower(Bodies):
         self, code: Code, node: Node, name: Node, receiver: Value, generics: tuple[Value, ...], arguments: list[Node],
         frame: Frame, expected: Value | None,
     ) -> Value:  # fmt: skip
+        keys = [self.key_of(code, one, frame) for one in arguments]
         made = super().transfer_call(code, node, name, receiver, generics, arguments, frame, expected)
         site, method = self.site(code, name), code.text(name)
         if self.dead or self.walk.dead:  # nothing gets here
             return made
         given, values = self.touched_now
-        dest: Value = made
-        if method in VIEWS:
-            dest = next((value for value in reversed(values) if isinstance(value, RustTensor)), Unknown(""))
+        tensors = [value for value in values if isinstance(value, RustTensor)]
+        into = method in (*VIEWS, *SCATTERS)
+        dest: Value = (tensors[-1] if tensors else Unknown("")) if into else made
+        index = tensors[:1] if method in (*GATHERS, *SCATTERS) else []
+        sides = [given, *index, dest]
+        known = [one for one in sides if isinstance(one, RustTensor) and not one.missing]
         if not self.walk.when.always or self.walk.turns:
             self.leave_open(code, node, f"`{method}` may run, or not")
-        elif method not in _MOVES:
-            self.leave_open(code, node, f"`{method}` is not compared")
-        elif not isinstance(given, RustTensor) or not isinstance(dest, RustTensor) or given.missing or dest.missing:
-            why = next((w.reason for w in (given, dest) if isinstance(w, Unknown) and w.reason), "")
+        elif len(known) < len(sides):
+            why = next((w.reason for w in sides if isinstance(w, Unknown) and w.reason), "")
             self.leave_open(code, node, why or f"the tensors of `{method}` are not all known: annotate its result")
-        elif problem := next(iter((*given.problems, *dest.problems)), None):
+        elif problem := next((one for side in known for one in side.problems), None):
             self.leave_open(code, node, problem.message)
-        elif given.buffer is None or dest.buffer is None or given.window.open or dest.window.open:
+        elif any(side.buffer is None or side.window.open for side in known):
             self.leave_open(code, node, f"where a window of `{method}` starts is not known")
         else:
-            self.kernel.moves.append(FollowedMove(site, given, dest))
+            self.kernel.sites.append(site)
+            if method in _MOVES:
+                self.kernel.moves.append(FollowedMove(site, known[0], known[-1]))
+            else:
+                self.go_beyond(code, node, f"`{method}` is not compared")
+            words = [
+                key or self._context(code, one, value)
+                for one, key, value in zip(arguments, keys, values, strict=True)
+                if not isinstance(value, RustTensor)
+            ]
+            self.transferred(code, node, method, known, (() if method in _MOVES else generics, words), fresh=not into)
         return made
+
+    def _context(self, code: Code, node: Node, value: Value) -> str:
+        """Which context of the kernel's an argument is."""
+        found = _CONTEXTS.fullmatch(code.text(node))
+        if found is None or not isinstance(value, (Opaque, Unknown)):
+            self.leave_open(code, node, "an argument of a transfer that is not followed")
+        return found[1] if found is not None else ""
 
     # ------------------------------------------------------------ what is followed
 
     def _value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        if node.type not in _NAMES and node.type not in ITEMS:
+        if node.type == "const_block":  # the compiler has run it
+            with self.hush():
+                return super()._value(code, node, frame, expected)
+        if node.type not in _NAMES and node.type not in ITEMS and self.key_of(code, node, frame) is None:
             self.leave_open(code, node, f"code that is not followed: {node.type.replace('_', ' ')}")
         return super()._value(code, node, frame, expected)
 
@@ -239,7 +287,14 @@ class KernelFollower(Bodies):
     ) -> Value:  # fmt: skip
         many = len(self.read_in)
         found = super()._other(code, node, name, receiver, generics, arguments, frame, expected)
-        if len(self.read_in) == many and not (isinstance(receiver, Numbers) and isinstance(found, Numbers)):
+        told = (
+            isinstance(receiver, Pipeline) or isinstance(found, Pipeline) or self.key_of(code, node, frame) is not None
+        )
+        if (
+            len(self.read_in) == many
+            and not told
+            and not (isinstance(receiver, Numbers) and isinstance(found, Numbers))
+        ):
             self.leave_open(code, node, f"`.{name}()` is not followed")
         return found
 
@@ -252,7 +307,8 @@ class KernelFollower(Bodies):
         name = code.text(function).split("::")[-1].split("<")[0].strip()
         fresh = isinstance(found, RustTensor) and found.buffer is not None and name == "new" and not arguments
         fresh = fresh and bool(self.ledger.empty - made_before)
-        if name not in TRANSFERS and not fresh and len(self.read_in) == many and not isinstance(found, Numbers):
+        told = isinstance(found, Numbers) or self.key_of(code, node, frame) is not None
+        if name not in TRANSFERS and not fresh and len(self.read_in) == many and not told:
             self.leave_open(code, node, f"`{code.text(function)}` is a call that is not followed")
         return found
 

@@ -11,17 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from math import prod
 
 from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
-from dmaverify.machines.rngd.rust.cells import cover_of, sizes_of
+from dmaverify.machines.rngd.rust.cells import share_cells
 from dmaverify.machines.rngd.rust.extract import transfer_lines_of
 from dmaverify.machines.rngd.rust.followed import FollowedKernel, FollowedMove
 from dmaverify.machines.rngd.rust.moves import KernelMove
 from dmaverify.machines.rngd.rust.plans import transfer_of
 from dmaverify.machines.rngd.rust.values import PLACES, Dtype, RustTensor
-from dmaverify.prove.meet import decided, difference
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
 
@@ -52,7 +50,8 @@ def _type(tensor: RustTensor) -> str:
     sizes = sorted({(name.split("~")[0], size) for expr in fields for name, size in axes_of(expr).items()})
     dtype = tensor.dtype.name if isinstance(tensor.dtype, Dtype) else ""
     said = ", ".join(re.sub(r"~\w*", "", f"m![{expr}]") for expr in fields)
-    return f"{tensor.tier} {dtype} {said} with {', '.join(f'{name} = {size}' for name, size in sizes)}"
+    tier = f"{tensor.tier} {tensor.view}".rstrip()
+    return f"{tier} {dtype} {said} with {', '.join(f'{name} = {size}' for name, size in sizes)}"
 
 
 def serial_of(tensor: RustTensor) -> int:
@@ -171,13 +170,7 @@ def _feeds(earlier: FollowedMove, later: FollowedMove) -> bool:
     one, other = earlier.dest, later.source
     if serial_of(one) != serial_of(other):
         return False
-    if not (one.window.tiled and other.window.tiled):
-        return True
-    sizes = sizes_of(one), sizes_of(other)
-    walks = [cover_of(tensor, sizes[0]) for tensor in (one, other)]
-    if walks[0] is None or walks[1] is None or sizes[0] != sizes[1] or not prod(sizes[0]):
+    found = share_cells(one, other)
+    if found is None:
         raise InputError("whether two windows share cells is not known", later.site.span)
-    found = decided(difference(walks[0].cells, walks[1].cells))
-    if found not in ("sat", "unsat"):
-        raise InputError("whether two windows share cells is not decided", later.site.span)
-    return found == "sat"
+    return found

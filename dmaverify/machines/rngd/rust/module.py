@@ -146,7 +146,7 @@ class NameScope:
             return self.find(parts[0], values) if parts else None
         key = (parts, values)
         if key not in self.known:
-            scope = self._scope_at(parts[:-1])
+            scope = self.scope_at(parts[:-1])
             self.known[key] = scope._inside(parts[-1], values) if scope is not None else None
         return self.known[key]
 
@@ -157,7 +157,7 @@ class NameScope:
             return own
 
         def inside(path: tuple[str, ...], name: str) -> Item | None:
-            scope = self._scope_at(path)
+            scope = self.scope_at(path)
             return scope._inside(name, values) if scope is not None else None
 
         named = lambda path: inside(path[:-1], path[-1]) if len(path) > 1 else None  # noqa: E731
@@ -185,7 +185,7 @@ class NameScope:
             self.tried.discard((name, kind))
         return None
 
-    def _scope_at(self, path: tuple[str, ...]) -> NameScope | None:
+    def scope_at(self, path: tuple[str, ...]) -> NameScope | None:
         if not path:
             return self.top
         scope = self._module_of(path[0])
@@ -225,10 +225,10 @@ class NameScope:
             return made
 
         def starred(path: tuple[str, ...]) -> NameScope | None:
-            around = self._scope_at(path)
+            around = self.scope_at(path)
             return around._submodule(name) if around is not None and around is not self else None
 
-        return self._used(name, "module", self._scope_at, starred, opened)
+        return self._used(name, "module", self.scope_at, starred, opened)
 
     def macro(self, name: str) -> tuple[Rules, Code] | None:
         """A `macro_rules!` by its name: textual scope, here or around, and then anywhere from the crate's root."""

@@ -127,6 +127,8 @@ class Conditions(AskedTerms):
         if node.type == "tuple_expression" and isinstance(value, Tuple) and len(named(node)) == len(value.parts):
             pairs = zip(named(node), value.parts, strict=True)
             return Tuple(tuple(self.known_as(code, one, part, frame) for one, part in pairs))
+        if node.type == "struct_expression" and b".." not in (node.text or b""):
+            return value  # its fields have values of their own
         if node.type in ("identifier", "self"):
             stays = code.text(node) in frame.locals and not self.may_change(code.text(node), frame)
             return value if stays else self.anew(value)
@@ -146,7 +148,11 @@ class Conditions(AskedTerms):
             case Tuple() | Record():
                 return over_parts(value, self.anew)
             case Sequence(part, _, items) if items is None and isinstance(part, (Unknown, Dtype, Opaque)):
-                return replace(value, part=self.anew(part))
+                made = replace(value, part=self.anew(part))
+                if id(value) in self.counts:
+                    self.counts[id(made)] = self.counts[id(value)]
+                    self.kept.append(made)
+                return made
             case _:
                 return value
 
@@ -305,7 +311,7 @@ class Conditions(AskedTerms):
             return self._hidden(own.type, frame.scope)
         if own.kind == "identifier" and deep < 4:
             return self.may_change(own.value.decode("utf-8", "replace"), frame, True, deep + 1)
-        return own.kind not in ("struct_expression", "reference_expression")
+        return own.kind not in ("struct_expression", "tuple_expression", "reference_expression")
 
     def _hidden(self, text: bytes, scope: NameScope) -> bool:
         """Whether a type may be a `&mut` or a cell by another name."""

@@ -149,6 +149,7 @@ class Sites:
         self.scalars: dict[int, str] = {}  # numbers and truths of parameters: the type of each
         self.meant: dict[int, Any] = {}  # what a value is by a question over others
         self.roots: dict[int, Frame] = {}  # the readings of functions that questions name
+        self.counts: dict[int, Any] = {}  # how many elements lists have, as terms, by their identity
         self.live: dict[str, Numbers | None] = {}  # numbers that the loop that is read turn by turn changes
         self.dead = ""  # why what is read does not run
         self.later_uses = Later()  # of the function that is being visited

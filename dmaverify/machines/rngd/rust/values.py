@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from math import gcd
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr
@@ -242,10 +242,13 @@ class Opaque:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A stream on its way through the Tensor Unit: what a commit without a type will leave, as far as it is known."""
+    """A stream on its way through the Tensor Unit, or in its registers: what a commit without a type will leave, as far
+    as it is known. `made` is how it comes about, where that is asked for (`terms`).
+    """
 
     tensor: RustTensor
     sources: frozenset[int] = field(default=frozenset(), compare=False)
+    made: Any = field(default=None, compare=False, repr=False)
 
 
 Value = Union[Unknown, Dtype, Map, Numbers, RustTensor, Tuple, Sequence, Record, Pending, Opaque, Pipeline]

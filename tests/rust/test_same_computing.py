@@ -1,0 +1,250 @@
+"""Two kernels that compute are the same where the same operations make the same of the same; else nothing is said."""
+
+# ruff: noqa: E501  (kernel text reads best on one line)
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dmaverify.jobs.load import load
+from dmaverify.jobs.same_rust import ALIKE, same_rust, same_rust_and_plan
+from dmaverify.prove.sameness import Sameness
+
+HEAD = """use furiosa_opt_std::prelude::*;
+axes![B = 4, L = 12, F = 8, K = 32];
+type T = HbmTensor<i8, m![1], m![B, L, F]>;
+type D = DmTensor<i8, m![1], m![1 # 2], m![B # 256], m![L, F]>;
+type W = TrfTensor<i8, m![1], m![1 # 2], m![1 # 256], m![F], m![K]>;
+"""
+GIVEN, HELD = "x: &T, y: &T", "x: &HbmTensor<i8, m![1], m![F, K]>, y: &HbmTensor<i8, m![1], m![F, K]>"
+LOAD, STORE = "let d: D = x.to_dm(&mut ctx.tdma);", "e.to_hbm(&mut ctx.tdma)"
+STREAM = "ctx.main.begin(d.view()).fetch::<m![L], m![F]>().collect::<m![L], m![F # 32]>()"
+MOVED = f"{LOAD} let e: D = {STREAM}.commit_trim::<m![F]>().commit(); {STORE}"
+ADDED = f"{LOAD} let e: D = {STREAM}.vector_init().vector_fxp(FxpBinaryOp::AddFxp, 100).vector_final().commit_trim::<m![F]>().commit(); {STORE}"
+HALVES = f"""{LOAD} let mut e: D = D::new();
+    for i in 0..2 {{
+        ctx.main.begin(d.view().tile::<m![L / 6], 1, m![1 # 2, L % 6, F]>(i)).fetch::<m![L % 6], m![F]>().collect::<m![L % 6], m![F # 32]>()
+            .commit_trim::<m![F]>().commit_view(e.view_mut().tile::<m![L / 6], 1, m![1 #{{!}} 2, L % 6, F]>(AT));
+    }}
+    {STORE}"""
+CONTRACTED = """let d = x.to_dm::<m![1 # 2], m![1 # 256], m![F, K]>(&mut ctx.tdma);
+    let w = y.to_dm::<m![1 # 2], m![1 # 256], m![F, K]>(&mut ctx.tdma);
+    let held: TrfTensor<i8, m![1], m![1 # 2], m![1 # 256], m![F], m![K]> = ctx.sub.begin(w.view()).fetch::<m![F], m![K]>().collect::<m![F], m![K]>().to_trf();
+    let e: DmTensor<i32, m![1], m![1 # 2], m![1 # 256], m![F]> = ctx.main.begin(d.view()).fetch::<m![F], m![K]>().collect::<m![F], m![K]>()
+        .contract_outer::<m![F], m![K], _, _, _>(&held).contract_packet::<m![1]>().contract_lane::<m![F], m![F]>(LaneMode::Interleaved).commit();
+    e.to_hbm(&mut ctx.tdma)"""
+SUMS = "HbmTensor<i32, m![1], m![F]>"
+
+
+def compared(
+    folder: Path, first: str, second: str, *, given: str = GIVEN, result: str = "T", more: tuple[str, str] = ("", "")
+) -> Sameness:
+    for name, body, head in zip("ab", (first, second), more, strict=True):
+        kernel = f"#[device(chip = 1)]\npub fn k(ctx: &mut Context, {given}) -> {result} {{\n{body}\n}}\n"
+        (folder / f"{name}.rs").write_text(f"{HEAD}{head}\n{kernel}")
+    return same_rust([f"{folder / name}.rs::k" for name in "ab"], rlimit=2_000_000)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (f"let e: D = x.to_dm(&mut ctx.tdma); {STORE}", "proved"),
+        (HALVES.replace("AT", "i"), "proved"),
+        (HALVES.replace("AT", "1 - i"), "refuted"),
+        (ADDED, "unknown"),
+    ],
+    ids=["none", "halves", "swapped", "added"],
+)
+def test_a_pipeline_that_changes_no_element_is_a_move(body: str, status: str, tmp_path: Path) -> None:
+    found = compared(tmp_path, MOVED, body)
+    assert (found.status, found.conditions) == (status, ()), found.why
+
+
+def test_a_pipeline_that_changes_no_element_is_held_against_a_plan(tmp_path: Path) -> None:
+    compared(tmp_path, MOVED, MOVED)
+    text = """schema = 1
+target = "rngd"
+axes = { B = 4, L = 12, F = 8 }
+[transfer.in]
+dtype = "i8"
+source = { tier = "hbm", base = 4096, element = "B, L, F" }
+dest = { tier = "hbm", base = 1048576, element = "B, L, F" }
+"""
+    assert same_rust_and_plan(load(text, "in"), f"{tmp_path / 'a.rs'}::k", rlimit=2_000_000).status == "proved"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ADDED,
+        ADDED.replace("d.view", "loaded.view").replace("let d:", "let loaded:"),
+        ADDED.replace("let d", "let f: D = y.to_dm(&mut ctx.tdma); let d"),
+        ADDED.replace("100", "50 + 50"),
+        ADDED.replace("x.to_dm(&mut ctx.tdma)", "load(ctx, x)"),
+    ],
+    ids=["same", "renamed", "beside", "number", "helper"],
+)
+def test_the_same_operations_of_the_same_contents_leave_the_same(body: str, tmp_path: Path) -> None:
+    found = compared(
+        tmp_path, ADDED, body, more=("", "fn load(ctx: &mut Context, x: &T) -> D { x.to_dm(&mut ctx.tdma) }")
+    )
+    assert (found.status, ALIKE in found.conditions) == ("proved", True), found.why
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("100", "101"),
+        ("AddFxp", "SubFxp"),
+        ("x.to", "y.to"),
+        ("ctx.main", "ctx.sub"),
+        ("m![F # 32]", "m![F # 64]"),
+        ("let e", "let k = Mode::of(7); let e"),
+        ("let d: D = x", "let d: D = y.to_dm(&mut ctx.tdma); let d: D = d"),
+    ],
+)
+def test_other_operations_say_nothing(old: str, new: str, tmp_path: Path) -> None:
+    found = compared(tmp_path, ADDED, ADDED.replace(old, new))
+    assert (found.status, "not the same operations" in found.why) == ("unknown", True), found.why
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (CONTRACTED, "proved"),
+        (CONTRACTED.replace("TrfTensor<i8, m![1], m![1 # 2], m![1 # 256], m![F], m![K]>", "W"), "proved"),
+        (CONTRACTED.replace("m![F], m![K]> =", "m![F # 16], m![K]> ="), "unknown"),
+        (CONTRACTED.replace("Interleaved", "Sequential"), "unknown"),
+        (CONTRACTED.replace("&held", "&other").replace("let held", "let other"), "proved"),
+        (CONTRACTED.replace("begin(w", "begin(d"), "unknown"),
+    ],
+    ids=["same", "alias", "lanes", "mode", "renamed", "operand"],
+)
+def test_registers_are_operands_with_the_type_that_is_written(body: str, status: str, tmp_path: Path) -> None:
+    found = compared(tmp_path, CONTRACTED, body, given=HELD, result=SUMS)
+    assert found.status == status, found.why
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (CONTRACTED.replace(": TrfTensor<i8, m![1], m![1 # 2], m![1 # 256], m![F], m![K]>", ""), "annotate it"),
+        (CONTRACTED.replace("LaneMode::Interleaved", "Mine::A"), "an operand"),
+        (CONTRACTED.replace("LaneMode::Interleaved", "mode()"), "`mode` is a call"),
+        (CONTRACTED.replace("m![F], m![F]>(", "m![F], m![{ n::F }]>("), "the name of two axes"),
+        (CONTRACTED.replace(".contract_packet::<m![1]>()", ".mine()"), "not followed"),
+    ],
+)
+def test_what_may_decide_and_is_not_known_leaves_the_answer_open(body: str, said: str, tmp_path: Path) -> None:
+    own = "enum Mine { A } mod n { axes![F = 8]; } trait More { fn mine(self) -> Self; }"
+    found = compared(tmp_path, body, body, given=HELD, result=SUMS, more=(own, own))
+    assert (found.status, said in found.why) == ("unknown", True), found.why
+
+
+def test_a_macro_may_make_methods_but_none_in_place_of_a_stage(tmp_path: Path) -> None:
+    own = "macro_rules! made { ($n:ident) => { fn $n() {} } } "
+    for name, status in (("fetch", "proved"), ("mine", "unknown")):
+        body = ADDED if name == "fetch" else ADDED.replace(".vector_init()", ".mine().vector_init()")
+        assert compared(tmp_path, body, body, more=(f"{own} made!({name});",) * 2).status == status
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "status"),
+    [
+        ("use furiosa_opt_std::prelude::LaneMode as Z;", "use furiosa_opt_std::prelude::LaneMode as Z;", "proved"),
+        ("use furiosa_opt_std::prelude::LaneMode as Z;", "use furiosa_opt_std::prelude::OtherMode as Z;", "unknown"),
+        (
+            "use n::*; mod n { pub use furiosa_opt_std::A as Z; }",
+            "use n::*; mod n { pub use furiosa_opt_std::B as Z; }",
+            "unknown",
+        ),
+        ("use furiosa_opt_std::a::*;", "use furiosa_opt_std::b::*;", "unknown"),
+    ],
+)
+def test_a_name_of_the_library_is_what_its_file_imports(one: str, other: str, status: str, tmp_path: Path) -> None:
+    body = CONTRACTED.replace("LaneMode", "Z")
+    assert compared(tmp_path, body, body, given=HELD, result=SUMS, more=(one, other)).status == status
+
+
+ONTO = "ctx.main.begin(d.view()).fetch::<m![L], m![F]>().collect::<m![L], m![F # 32]>().vector_init().commit_view(e.view_mut());"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (f"{LOAD} let mut e = D::new(); {ONTO} {STORE}", ""),
+        (f"{LOAD} let mut e = D::new(); {ONTO} {ONTO} {STORE}", "nothing orders what lines 11 and 12 do to one tensor"),
+        (
+            f"{LOAD} let mut e: D = y.to_dm(&mut ctx.tdma); let s: T = e.to_hbm(&mut ctx.tdma); {ONTO} s",
+            "nothing orders",
+        ),
+        (f"{LOAD} let mut e = D::new(); {ONTO} let s: T = {STORE}; {ONTO} s", "nothing orders"),
+    ],
+    ids=["once", "twice", "read before", "written behind"],
+)
+def test_operations_that_nothing_orders_and_that_meet_say_nothing(body: str, said: str, tmp_path: Path) -> None:
+    body = body.replace("; ", ";\n")
+    found = compared(tmp_path, body, body)
+    assert (found.status, said in found.why) == ("unknown" if said else "proved", True), found.why
+
+
+ARM = ONTO.replace("vector_init()", "vector_init().vector_fxp(FxpBinaryOp::OP, 1)")
+ADD, SUB = ARM.replace("OP", "AddFxp"), ARM.replace("OP", "SubFxp")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "status"),
+    [
+        (f"if n < 5 {{ {ADD} }} else {{ {SUB} }}", f"if n >= 5 {{ {SUB} }} else {{ {ADD} }}", "proved"),
+        (f"if n < 5 {{ {ADD} }} else {{ {SUB} }}", f"if n > 5 {{ {SUB} }} else {{ {ADD} }}", "unknown"),
+        (f"if 1 < 5 {{ {ADD} }} else {{ {SUB} }}", ADD, "proved"),
+        (f"if 5 < 1 {{ {SUB} }} {ADD}", ADD, "proved"),
+        (f"{ADD} if 5 < 1 {{ {SUB} }}", f"{ADD} {SUB}", "unknown"),
+        (ADD.replace(", 1)", ", n)"), ADD.replace(", 1)", ", n)"), "proved"),
+        (ADD.replace(", 1)", ", n)"), ADD.replace(", 1)", ", m)"), "unknown"),
+    ],
+)
+def test_operations_count_on_the_ways_that_run_them(first: str, second: str, status: str, tmp_path: Path) -> None:
+    bodies = [f"{LOAD} let mut e = D::new(); {one} {STORE}" for one in (first, second)]
+    assert compared(tmp_path, *bodies, given=f"{GIVEN}, n: usize, m: usize").status == status
+
+
+I32 = "HbmTensor<i32, m![1], m![B, L, F]>"
+E = "type E = DmTensor<i32, m![1], m![1 # 2], m![B # 256], m![L, F]>;"
+OF_I32 = ADDED.replace("let d: D", "let d: E").replace("let e: D", "let e: E")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("100", "101", "103 104"), ("AddFxp", "SubFxp", "103 -97"), ("AddFxp", "MulInt", "103 300"), ("x.to", "y.to", "103 105"),
+        (".vector_fxp(FxpBinaryOp::AddFxp, 100)", "", "103 3"), (".vector_fxp(FxpBinaryOp::AddFxp, 100)", ".vector_logic(LogicBinaryOpI32::BitOr, 4)", "103 7"),
+        ("AddFxp, 100)", "AddFxp, 60).vector_clip(ClipBinaryOpI32::AddFxp, 40)", ""), ("AddFxp, 100)", "AddFxp, 100).vector_clip(ClipBinaryOpI32::Max, 7)", ""),
+        ("FxpBinaryOp::AddFxp", "FxpBinaryOp::MulFxp", ""), ("FxpBinaryOp::AddFxp", "FpBinaryOp::MulF", ""), ("AddFxp, 100", "MulInt, 2_000_000", ""),
+        ("vector_init()", "vector_init().vector_reinterpret::<f32>()", ""),
+    ],
+)  # fmt: skip
+def test_numbers_that_are_one_everywhere_show_a_difference(old: str, new: str, shown: str, tmp_path: Path) -> None:
+    given = f"x: &{I32}, y: &{I32}"
+    found = compared(tmp_path, OF_I32, OF_I32.replace(old, new), given=given, result=I32, more=(E, E))
+    told = [str(found.witness[word]) for word in ("first", "second")] if found.witness else []
+    assert (found.status, " ".join(told)) == ("refuted" if shown else "unknown", shown), found.why
+
+
+def test_a_tensor_that_is_given_shows_a_difference_too(tmp_path: Path) -> None:
+    given = f"x: &{I32}, y: &{I32}, out: &mut {I32}"
+    body = OF_I32.replace(STORE, "e.view().to_hbm_view(&mut ctx.tdma, out.view_mut());")
+    found = compared(tmp_path, body, body.replace("100", "9"), given=given, result="()", more=(E, E))
+    assert (found.status, found.why) == ("refuted", "what `out` holds in the end differs")
+
+
+GATHER = "let d: DmTensor<i8, m![1], m![1 # 2], m![B # 256], m![L, F]> = x.dma_gather_scaled::<_, _, _>(&mut ctx.tdma, rows); d.to_hbm(&mut ctx.tdma)"
+
+
+def test_a_gather_is_an_operation_of_its_table_and_its_index(tmp_path: Path) -> None:
+    given = "x: &HbmTensor<i8, m![1], m![K, L, F]>, rows: &HbmTensor<i32, m![1], m![B]>, more: &HbmTensor<i32, m![1], m![B]>"
+    for index, status in (("rows", "proved"), ("more", "unknown")):
+        found = compared(tmp_path, GATHER, GATHER.replace("rows", index), given=given)
+        assert found.status == status, found.why
