@@ -73,7 +73,11 @@ def test_it_is_one_short_file_of_the_standard_library() -> None:
     assert len(lines) - len(own) <= 660
 
 
-@pytest.mark.parametrize("path", MOVES, ids=lambda p: p.relative_to(ROOT / "examples").as_posix())
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, marks=[pytest.mark.slow] if p.stem == "aggregates" else []) for p in MOVES],
+    ids=lambda p: p.relative_to(ROOT / "examples").as_posix(),
+)
 def test_it_accepts_the_examples_that_are_proved_and_names_what_it_cannot_read(path: Path, checker: ModuleType) -> None:
     text = path.read_text()
     beside = re.search(r"^\[program\b", text, re.MULTILINE)  # of which it knows nothing
