@@ -301,11 +301,12 @@ def cells_json(expr: Expr, start: int, stop: int, raw: bool, sizes: Mapping[str,
 def _array(expr: Expr, positions: Numbers) -> CellArray:
     import numpy as np
 
-    outside = (positions < 0) | (positions >= expr.size)
-    at = np.where(outside, 0, positions)
     if expr.size <= 0:
-        return _masked(CellArray(np.zeros(at.shape, np.int8), {}), outside, OUTSIDE)
-    return _masked(_inside(expr, at), outside, OUTSIDE)
+        return CellArray(np.full(positions.shape, OUTSIDE, np.int8), {})
+    if not positions.size or (positions.min() >= 0 and positions.max() < expr.size):
+        return _inside(expr, positions)
+    outside = (positions < 0) | (positions >= expr.size)
+    return _masked(_inside(expr, np.where(outside, 0, positions)), outside, OUTSIDE)
 
 
 def _inside(expr: Expr, at: Numbers) -> CellArray:
@@ -320,21 +321,30 @@ def _inside(expr: Expr, at: Numbers) -> CellArray:
         case Stride(inner, by):
             return _array(inner, at * by)
         case Modulo(inner):
-            return _array(inner, at % inner.size if inner.size > 0 else at)
+            return _array(inner, _divided(at, inner.size)[1] if inner.size > 0 else at)
         case Resize(inner):
             return _array(inner, at)
         case Padding(inner, _, kind):
             return _masked(_array(inner, at), at >= inner.size, _CODE[kind])
         case Pair(left, right):
-            return _combined(_array(left, at // right.size), _array(right, at % right.size))
+            major, minor = _divided(at, right.size)
+            return _combined(_array(left, major), _array(right, minor))
         case Drop(inner, first):
             return _array(inner, at + first)
         case Window():
             raise ValueError(f"{expr} stands for several indices at one position")
 
 
+def _divided(at: Numbers, by: int) -> tuple[Numbers, Numbers]:
+    """Quotients and rests; numpy divides by one number several times quicker than it takes rests."""
+    whole = at // by
+    return whole, at - whole * by
+
+
 def _masked(found: CellArray, where: NDArray[np.bool_], code: int) -> CellArray:
     """`found` with cells of kind `code` in the places `where`."""
+    if not where.any():  # of most steps: nothing is copied
+        return found
     import numpy as np
 
     kind = np.where(where, np.int8(code), found.kind)
@@ -346,11 +356,11 @@ def _combined(major: CellArray, minor: CellArray) -> CellArray:
     import numpy as np
 
     kind = np.where(major.kind != INDEX, major.kind, minor.kind)
-    live = kind == INDEX
     total = dict(major.coords)
     for axis, values in minor.coords.items():
         total[axis] = total[axis] + values if axis in total else values
-    return CellArray(kind, {axis: np.where(live, values, 0) for axis, values in total.items()})
+    live = kind == INDEX
+    return CellArray(kind, total if live.all() else {axis: np.where(live, values, 0) for axis, values in total.items()})
 
 
 def finalize_array(found: CellArray, sizes: Mapping[str, int], fill: Kind = Kind.TOP) -> CellArray:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fuzz.driver_pairs import answer, wrong
+from lab.draws import counted
 from lab.driver_pairs import drawn_pair
 
 from dmaverify.cli.app import invoke
@@ -404,12 +405,13 @@ def test_a_run_at_some_arguments_is_held_against_a_proof_for_all(
         compared(tmp_path, first, second, "__SIZEOF_POINTER__=4", given="uint16_t n")
 
 
-def test_drawn_pairs_are_the_same_where_a_run_sees_no_difference(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", counted(10, 40))
+def test_drawn_pairs_are_the_same_where_a_run_sees_no_difference(tmp_path: Path, count: int) -> None:
     found = []
-    for seed in (0, *range(12, 32)):
+    for seed in (0, *range(22, 22 + count)):
         pair = drawn_pair(seed)
         found.append(answer(pair, tmp_path))
         assert wrong(pair, found[-1]) == "", found[-1].text(*pair.texts)
     told = [one.status for one in found]
-    assert told.count("proved") >= 8
+    assert told.count("proved") >= count // 3
     assert told.count("refuted") >= 1

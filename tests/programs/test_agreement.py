@@ -101,16 +101,18 @@ def command(draw: random.Random) -> Command:
 
 
 def bursts(one: Command) -> list[tuple[tuple[int, ...], set[int], set[int]]]:
+    """Counters, what is read and what is changed: a burst that is written back where it was read changes nothing."""
     out = []
     for at in product(*(range(loop.count) for loop in one.loops)):
         read = one.read.base + sum(c * loop.read for c, loop in zip(at, one.loops, strict=True))
         write = one.write.base + sum(c * loop.write for c, loop in zip(at, one.loops, strict=True))
-        out.append((at, set(range(read, read + one.burst)), set(range(write, write + one.burst))))
+        changed = range(write, write + one.burst) if write != read else ()
+        out.append((at, set(range(read, read + one.burst)), set(changed)))
     return out
 
 
 @pytest.mark.parametrize("count", counted(100, 400))
-def test_a_move_in_place_is_unsafe_exactly_when_a_burst_is_written_before_it_is_read(count: int) -> None:
+def test_a_move_in_place_is_unsafe_exactly_when_a_burst_is_changed_before_it_is_read(count: int) -> None:
     draw = random.Random(5)
     unsafe = 0
     for _ in range(count):

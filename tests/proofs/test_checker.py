@@ -82,7 +82,11 @@ def test_a_file_that_it_cannot_read_is_no_refusal(
         assert capsys.readouterr().out.startswith("python checker.py PLAN.toml [NAME ...]: ")
 
 
-@pytest.mark.parametrize("path", MOVES, ids=lambda p: p.relative_to(ROOT / "examples").as_posix())
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, marks=[pytest.mark.slow] if p.stem == "aggregates" else []) for p in MOVES],
+    ids=lambda p: p.relative_to(ROOT / "examples").as_posix(),
+)
 def test_it_accepts_the_examples_that_are_proved_and_names_what_it_cannot_read(path: Path, checker: ModuleType) -> None:
     text = path.read_text()
     beside = re.search(r"^\[program\b", text, re.MULTILINE)  # of which it knows nothing

@@ -51,7 +51,7 @@ def test_claimed_moves_are_refuted_exactly_where_bytes_are_wrong() -> None:
 def test_proof_and_run_agree_on_kernels_of_tiles_with_and_without_a_fault(seed: int) -> None:
     outcomes = list(campaign.tile_outcomes(40, seed))
     assert [o for o in outcomes if not o.agree] == []
-    assert sum(bool(o.ran) for o in outcomes) >= 8
+    assert sum(bool(o.ran) for o in outcomes) >= 40 // 5
     assert {o.status for o in outcomes if not o.note} == {Status.PROVED}
 
 

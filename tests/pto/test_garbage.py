@@ -496,7 +496,7 @@ def test_a_run_never_contradicts_what_is_said_of_an_operation_on_half_a_row(
 
 
 SIZES = [(loaded, stored) for loaded in (32, 64, 124, 128, 256, 512) for stored in (4, 64, 128, 256)]
-SOME = [(64, 64), (124, 128), (128, 128), (256, 256)]
+SOME = [(124, 128), (128, 128), (256, 256)]  # less of a row than is stored, half of one, half of a pair
 
 
 @pytest.mark.parametrize("way", ["load", "store"])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from lab.draws import counted
+from lab.draws import counted, rest
 
 from dmaverify.errors import Source
 from dmaverify.execute.outcome import Beyond
@@ -284,7 +284,8 @@ class Nest:
 
 
 @pytest.mark.parametrize(("turn", "buffers", "faults"), [
-    *((turn, buffers, {}) for turn in ("k * n + i", "k + i") for buffers in (2, 3, 4)),
+    *((turn, buffers, {}) for turn in ("k * n + i", "k + i") for buffers in (2, 3)),
+    ("k * n + i", 4, {}), *rest([("k + i", 4, {})]),
     ("toggle", 2, {}), ("wrap", 3, {}), ("remainder", 2, {}), ("remainder", 4, {}),
     ("k * n + i", 2, {"wrong": 1}), ("k + i", 3, {"unset": "MTE3"}), ("wrap", 3, {"wrong": 2}), ("toggle", 2, {"unset": "MTE2"}),
     ("toggle", 3, {}),

@@ -9,7 +9,7 @@ some values pass by both, and a proof would be wrong.
 from pathlib import Path
 
 import pytest
-from kernels import NEW, plan, verdicts
+from kernels import NEW, plan, tile, verdicts
 from lab.draws import seeds
 from lab.rust_decisions import drawn_decisions, in_files
 from test_every_way import ALL, EACH, HBM, kernel
@@ -50,6 +50,12 @@ def test_two_arms_are_one_choice_where_their_patterns_take_the_same_of_one_value
 ) -> None:
     assert judged(two_arms(of, first, same), more, before) == "proved"
     assert judged(two_arms(of, first, other), more, before) in ("refuted", "unknown")
+
+
+@pytest.mark.parametrize(("before", "told"), [("const K: usize = 16;", "proved"), ("", "unknown")])
+def test_a_name_of_a_constant_in_a_pattern_is_the_constant_and_any_other_name_the_value(before: str, told: str) -> None:
+    rest = "".join(map(tile, ("16", "32", "48")))
+    assert judged(f"match n {{ K => {{ {tile('K - 16')} }} _ => {{ {tile('0')} }} }} {rest}", SIZE, before) == told
 
 
 def test_arms_in_another_order_are_the_same_arms() -> None:

@@ -79,7 +79,7 @@ def test_every_call_of_a_transfer_in_the_text_has_a_verdict() -> None:
         "macro_rules! m1 { () => { m1!(); } }\nm1!();\nfn f() { m1!(); x.to_dm(c); }",
         "fn g<T: M>(x: HbmTensor<i8, m![1], T>) { g::<m![{ T }, 2]>(x); x.to_hbm::<D, T>(c); }\nfn f() { g::<m![2]>(y); }",
         "fn f() { " + "(" * 3000 + "x.to_dm(c)" + ")" * 3000 + " }",
-        "fn f() { x" + ".a()" * 3000 + ".to_dm(c) }",
+        "fn f() { x" + ".a()" * 1200 + ".to_dm(c) }",
         "fn f(x: HbmTensor<i8, m![1], m![" + "[" * 500 + "1" + "]" * 500 + "]>) { x.to_hbm(c); }",
         "fn f() { let a = " + "-" * 5000 + "1; x.to_dm(c); }",
     ],

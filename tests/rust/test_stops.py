@@ -108,6 +108,7 @@ def test_a_run_may_end_before_it_stops() -> None:
 ASSERTED = [  # a condition, and assertions that are that, however they are written
     ("c && b", ["assert!(c && b)", "assert_eq!(c && b, true)", "assert_eq!(true, c && b, \"{}, (\", n)", "assert_ne!(false, c && b)", "assert!(/* c, ( */ c && b, \"a, b\",)"]),
     ("!(c && b)", ["assert_eq!(c && b, false)", "assert_ne!(true, c && b)"]),
+    ("!(c || b)", ["assert_eq!(c || b, false)", "assert_ne!(true, c || b)"]),
     ("c == b", ["assert!(c == b)", "assert_eq!(c, b)", "std::assert_eq!(b, c)", "assert!(!(c != b))"]),
     ("c != b", ["assert_ne!(c, b)", "assert!(!(c == b))"]),
     ("n & 3 == 1", ["assert_eq!(n & 3, 1)", "assert_eq!(1, n & 3)", "assert!(n & 3 == 1)"]),

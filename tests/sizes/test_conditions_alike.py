@@ -10,9 +10,10 @@ import random
 import re
 
 import pytest
-from lab.draws import rest
+from lab.draws import seeds
 
 import dmaverify.api as api
+from dmaverify.prove.move.check import Options
 
 RANGES = {"A": "{ min = 16, max = 128, multiple_of = 16 }", "B": "{ min = 1, max = 16 }",
           "C": "{ min = 64, max = 256, multiple_of = 64 }"}  # fmt: skip
@@ -88,12 +89,12 @@ def at(text: str, values: dict[str, int] | None) -> str:
 
 
 def conditions(text: str) -> set[str]:
-    (verdict,) = api.check(text, "p")
+    (verdict,) = api.check(text, "p", options=Options(cross_check=0, timeout=None))  # no clock: programs are many
     assert verdict.status.value == "proved", (verdict, text)
     return {re.sub("[0-9, ]", "", one) for one in verdict.conditions}
 
 
-@pytest.mark.parametrize("seed", [*range(12), *rest(range(12, 400))])
+@pytest.mark.parametrize("seed", seeds(8, 400))
 @pytest.mark.parametrize("draw", [whole, tiled])
 def test_a_program_rests_at_all_sizes_on_nothing_that_no_size_rests_on(draw: object, seed: int) -> None:
     rng = random.Random(seed)

@@ -232,7 +232,7 @@ def test_assert_same_takes_names_and_texts_and_fails_with_the_first_place() -> N
     file = "examples/equal.toml"
     assert assert_same(f"{file}::whole", f"{file}::by-rows", tiers=["hbm"]).status == "proved"
     assert assert_same(f"{file}::in", f"{file}::in").kind == "plans"
-    with pytest.raises(PlanFailed, match="at hbm, byte 1048832 the first leaves what lay at hbm, byte 2048"):
+    with pytest.raises(PlanFailed, match="at hbm, byte 1048640 the first leaves what lay at hbm, byte 512"):
         assert_same(f"{file}::whole", f"{file}::by-rows-turned", tiers=["hbm"])
     with pytest.raises(PlanFailed, match="names no single one of its transfers"):
         assert_same(file, f"{file}::whole")
