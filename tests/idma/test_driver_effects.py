@@ -270,3 +270,8 @@ def test_a_macro_of_two_meanings_may_launch(text: str, told: int) -> None:
     before = f"#define STEP(n) ({text})\n#undef STEP\n#define STEP(n) (n)\n"
     found = read_driver(Source("d.c", f"{before}void f(void) {{ STEP(4); {GO.format(64)} }}\n"), {})
     assert sum(len(entry.doubts) for entry in found.entries) == told
+
+
+def test_text_that_is_no_c_is_told_by_its_line() -> None:
+    assert lengths(f"\nint x = ;\n{GO.format('x')}") == "line 3 is not read as C: `int x = ;`"
+    assert lengths(f"\nint x = 3;\n{GO.format('x')}") == [3]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_BYTES = 2_000_000
+MOST_SHOWN = 60  # characters of a line that is not read
 _LITERAL = r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
 _APART = re.compile(rf"{_LITERAL}|/\*.*?\*/|//[^\n]*", re.DOTALL)
 _TEXT = re.compile(
@@ -193,6 +194,13 @@ def _ended(line: str) -> str:
     if not _SAYS.match(bare):
         return re.sub(r"[^\n]", " ", bare)
     return re.sub(r"([ \t\r\f\v]+)\n", r"\n\1", bare)
+
+
+def no_c(part: Part) -> str:
+    """Why a part is not read, with the first line in it that is no C."""
+    span = next((one for one in part.every() if one.type == "ERROR" or one.node.is_missing), part).span
+    first = span.source.text.split("\n")[span.line - 1].strip()
+    return f"line {span.line} is not read as C: `{first if len(first) <= MOST_SHOWN else f'{first[:MOST_SHOWN]}...'}`"
 
 
 def macro_of(part: Part) -> Macro | None:

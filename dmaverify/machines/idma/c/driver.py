@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.arguments import Arguments, KnownArray, Stopped, Symbols
-from dmaverify.machines.idma.c.code import File, Part, read_c
+from dmaverify.machines.idma.c.code import File, Part, no_c, read_c
 from dmaverify.machines.idma.c.doubts import Doubted
 from dmaverify.machines.idma.c.effects import called_name, names_declared, volatile_names
 from dmaverify.machines.idma.c.headers import JoinedSource, joined, others_in
@@ -60,7 +60,7 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
     entries = [entry_of(launcher, "file")] if launcher.told or launcher.doubts else []
     launcher.fresh()
     for part in file.outside:
-        launcher.doubt(part, "text that is not read as C")
+        launcher.doubt(part, no_c(part))
     entries += [entry_of(launcher, "file")] if launcher.doubts else []
     before = dict(launcher.conditions)
     runs = _all_run(launcher)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from dmaverify.machines.idma.c.aggregates import ObjectPlace, WholeObject
 from dmaverify.machines.idma.c.cases import CaseReader
-from dmaverify.machines.idma.c.code import File, Part, declared, expanded, returns
+from dmaverify.machines.idma.c.code import File, Part, declared, expanded, no_c, returns
 from dmaverify.machines.idma.c.doubts import MOST_CALLS
 from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, called_name, deep, exposures, jumps, splits, target_of
 from dmaverify.machines.idma.c.names import ROLE
@@ -133,7 +133,7 @@ class Runner(CaseReader):
         handler = getattr(self, f"_run_{part.type}", None)
         other = part.field("alternative")
         if self._is_odd(part):
-            self.doubt(part, "text that is not read as C")
+            self.doubt(part, no_c(part))
         elif any(splits(self.file, body, other) for body in (part.field("consequence"), part.field("body"))) or (
             other is not None and splits(self.file, next(iter(other.parts()), None), None)
         ):
