@@ -75,10 +75,10 @@ def matched(view: ElementView, tile: CellTile, *, loads: bool) -> np.ndarray:
 
 
 def behind(tile: CellTile, block: int) -> np.ndarray:
-    """The cells up to the end of the last block of each row, or column, of a tile of UB without padding."""
+    """The cells up to the end of the last block of each row, or column, of a tile of UB."""
     kind, item = tile.kind, tile.kind.bits // 8
     run, count = (tile.rows, tile.cols) if kind.column_major else (tile.cols, tile.rows)
-    rest = 0 if kind.loc != "vec" or kind.boxed or kind.pads else -run % max(1, block // item)
+    rest = 0 if kind.loc != "vec" or kind.boxed else -run % max(1, block // item)
     step, pitch = (one * item for one in sorted(kind.steps(tile.pitch)))
     return strided(tile.at + run * item, ((count, pitch), (rest, step), (item, 1))).reshape(count, rest, item)
 
