@@ -213,7 +213,8 @@ def _of_lists(name: str, tiles: Sequence[CellTile], out: CellTile) -> tuple[int,
     room = scratch.kind.cols - sum(one.kind.cols for one in lists)
     if len(lists) < 2 or not whole or room < 0 or any(one.kind.rows != 1 for one in (*tiles, out)):
         raise Beyond(f"{name} of lists of {count:,} elements")
-    return -(-out.cols * out.kind.bits // 256) * 256 // out.kind.bits, out.cols
+    copied = -(-out.cols * out.kind.bits // 256) * 256 // out.kind.bits
+    return copied, min(copied, count)
 
 
 def product_size(name: str, tiles: Sequence[CellTile], out: CellTile) -> tuple[int, int]:

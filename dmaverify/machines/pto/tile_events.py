@@ -304,8 +304,7 @@ class TileMeaning(TileSorts):
         if not kind.pads and self.reading("tail") != "written":
             return []
         run, most = (tile.rows, kind.rows) if kind.column_major else (tile.cols, kind.cols)
-        run = self.world.least(self.world.least(run, ZERO, most=True), Lin(most))  # no byte of another tile
-        rest = self.world.round_up(run, self.block_bytes * 8 // kind.bits) - run
+        run, rest = self.rest_of_block(run, most, kind)
         if self.world.decide(compare("le", rest)):
             return []
         rows = TileCells(ZERO, run, tile.rows, rest)
