@@ -233,7 +233,8 @@ def extract(path: str, target: str | None, output: str | None) -> None:
     from dmaverify.cli.rust import extract_text
 
     must_spare([output], [path])
-    text = extract_text(path, target, None if output is None else os.path.dirname(os.path.abspath(output)))
+    folder = None if output is None else os.path.dirname(os.path.abspath(output))
+    text = extract_text(path, target, folder and os.path.realpath(folder))
     if output is not None:
         write_text(output, text)
         text = f"wrote {output}"

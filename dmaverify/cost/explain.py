@@ -34,11 +34,11 @@ class Explanation:
 
     @property
     def advice(self) -> list[str]:
-        """What would lift the bounds near the dearest one; and that the start-up costs more than all requests."""
+        """What would lift the bounds near the dearest one; and that the start-up costs more than any of them."""
         found = list(dict.fromkeys(one.lift for one in near(self.bounds) if one.lift))
-        cycles = {term.name: term.cycles for term in self.cost.terms}
-        issue = [cycles[name] for name in cycles if name.endswith("issue")]
-        if issue and cycles.get("start-up", 0) > max(issue):
+        start = [term.cycles for term in self.cost.terms if term.name == "start-up"]
+        others = [term.cycles for term in self.cost.terms if term.name != "start-up"]
+        if start and others and max(start) > max(others):
             found.append("the start-up costs more than the requests: move more in one command")
         return found
 

@@ -20,7 +20,7 @@ from dmaverify.cost.inside import said_of_move, toggled_by
 from dmaverify.cost.model import Cost, cost, engine_of
 from dmaverify.cost.nest import PacketNest
 from dmaverify.cost.side_facts import INNER_REQUESTS, SideFacts
-from dmaverify.cost.sides import REREADS
+from dmaverify.cost.sides import REREADS, run_of
 from dmaverify.errors import many
 from dmaverify.program.command import Command
 from dmaverify.values import dataclass
@@ -218,13 +218,27 @@ def _groups(sides: Sides, found: PricedCommands, name: str) -> Told:
 
 
 def _partial(sides: Sides, found: PricedCommands, name: str) -> Told:
+    window = found.data.hbm.window
     for side in _of(sides, "hbm"):
         if side.role == "write" and side.partial_windows:
             offsets = listed(side.offsets[:6]) + (", ..." if len(side.offsets) > 6 else "")
-            many = f"{side.partial_windows:,} of {side.windows:,} windows in part"
-            told = f"{many}: runs of {side.run_bytes:,} B at {offsets} mod 256"
-            return told, "runs that begin and end on 256 bytes: pad the destination's rows, or store whole rows"
+            many, size = f"{side.partial_windows:,} of {side.windows:,} windows in part", f"{side.run_bytes:,} B"
+            packets = "" if side.packet_bytes == side.run_bytes else f"packets of {side.packet_bytes:,} B in "
+            told = f"{many}: {packets}runs of {size} at {offsets} mod {window}"
+            both = min(run_of(command) * command.unit_bits // 8 for command in found.commands)
+            if side.packet_bytes % window == 0 and len(side.offsets) == 1:
+                return told, f"begin the destination on {window} bytes: all packets are whole windows"
+            if side.packet_bytes < window <= both and _begin_on(window, side.run_bytes, found):
+                return told, f"packets of {window} bytes or multiples: {both:,} B are contiguous on both sides"
+            return told, f"runs that begin and end on {window} bytes: pad the destination's rows, or store whole rows"
     return "", ""
+
+
+def _begin_on(window: int, run: int, found: PricedCommands) -> bool:
+    """Whether all runs of so many bytes that are written begin and end on so many."""
+    nests = [write.nest for _, write in found.cost.sides]
+    further = [step for nest in nests for _, step in nest.loops if abs(step) >= run]
+    return all(number % window == 0 for number in (run, *(nest.base for nest in nests), *further))
 
 
 # ---------------------------------------------------------------- DM and the rest

@@ -34,7 +34,7 @@ def plan_of_kernels(path: str, folder: str | None = None) -> str:
         kernel = named.kernel()
         if kernel.copies:
             file = Path(named.source.name)
-            called = file.name if folder is None else Path(os.path.relpath(file, folder)).as_posix()
+            called = file.name if folder is None else Path(os.path.relpath(os.path.realpath(file), folder)).as_posix()
             tables.append("\n".join(_kernel(named, kernel, axes, f"{number or ''}", called)))
     if not tables:
         raise InputError(f"{path.partition('::')[0]} holds no copy", None, "nothing to extract")

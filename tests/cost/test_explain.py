@@ -232,8 +232,11 @@ def test_a_good_order_is_told_of_more_engines_alone() -> None:
     assert explain(EXAMPLE_2).advice == ["one engine issues every request: share the work among engines"]
 
 
-def test_a_short_command_is_told_that_its_start_up_dominates() -> None:
+def test_the_start_up_is_told_where_it_costs_more_than_anything_else() -> None:
     assert any("start-up" in line for line in explain(EXAMPLE_1).advice)
+    for base, told in ((0, True), (8, False)):  # windows in part, that cost more
+        seen = explain([command(dm(), hbm(base), [(64, SLICE, 256)], 256)])
+        assert any("start-up" in line for line in seen.advice) is told
 
 
 def test_the_explanation_as_data_holds_both_sides_and_every_bound() -> None:

@@ -63,9 +63,35 @@ def test_windows_in_part_are_counted_and_whole_rows_have_none() -> None:
         return [command(dm(), hbm(), [(32, SLICE, run)], run)]
 
     part = bounds(store(120))["partial windows"]
-    assert "windows in part: runs of 3,840 B" in part.behind or "runs of 120 B" in part.behind
+    assert "windows in part: packets of 120 B in runs of 3,840 B" in part.behind
     assert "begin and end on 256" in part.lift
     assert "partial windows" not in bounds(store(256))
+
+
+@pytest.mark.parametrize(
+    ("base", "rows", "packet", "said"),
+    [
+        (0, 256, 16, "packets of 256 bytes or multiples: 1,024 B are contiguous"),
+        (0, 512, 16, "packets of 256 bytes or multiples: 256 B are contiguous"),
+        (8, 256, 16, "runs that begin and end on 256 bytes"),
+        (0, 264, 16, "runs that begin and end on 256 bytes"),
+        (8, 256, 256, "begin the destination on 256 bytes"),
+        (0, 264, 256, "runs that begin and end on 256 bytes"),
+    ],
+)
+def test_windows_in_part_are_lifted_by_what_makes_them(base: int, rows: int, packet: int, said: str) -> None:
+    def told(base: int, rows: int, packet: int) -> tuple[float, str]:
+        store = [(4, rows, rows), *([(256 // packet, packet, packet)] if packet < 256 else [])]
+        seen = bounds([command(hbm(), hbm(1 << 20 | base), store, packet)])
+        return (
+            (seen["partial windows"].cycles, seen["partial windows"].lift) if "partial windows" in seen else (0.0, "")
+        )
+
+    cycles, lift = told(base, rows, packet)
+    assert lift.startswith(said)
+    after = told(0, rows, packet) if "destination on" in said else told(base, rows, 256)
+    assert (after[0] < cycles) or said.startswith("runs")
+    assert (after[0] == 0) != said.startswith("runs")
 
 
 def test_short_runs_pay_for_whole_windows_and_longer_ones_do_not() -> None:

@@ -64,17 +64,18 @@ def test_operands_that_are_no_numbers_and_rows_that_overlap_are_not_claimed(tmp_
         assert ".move]]" not in text
 
 
+@pytest.mark.parametrize("plan", ["plans/row.toml", "linked/row.toml"])
 def test_a_plan_that_is_written_elsewhere_names_its_kernel_from_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plan: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / ".git").mkdir()
-    for folder in ("kernels", "plans"):
+    for folder in (".git", "kernels", "plans", "plans/deep"):
         (tmp_path / folder).mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "plans" / "deep")
     kernel = Path("kernels") / 'row "a".mlir'
     kernel.write_text((EXAMPLES / "example-2.mlir").read_text())
-    assert invoke(["extract", str(kernel), "--output", "plans/row.toml"]) == 0
-    assert invoke(["check", "plans/row.toml", "--no-cache"]) == 0
+    assert invoke(["extract", str(kernel), "--output", plan]) == 0
+    assert invoke(["check", plan, "--no-cache"]) == 0
 
 
 def test_what_is_no_kernel_is_refused(tmp_path: Path) -> None:

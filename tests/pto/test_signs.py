@@ -266,3 +266,44 @@ def test_what_divides_by_zero_has_no_meaning(op: str, by: str, asks: str, than: 
     said = [f.message for f in verdict.findings]
     assert ["by 0: what that gives is not defined" in one for one in said] == [True] * open_
     assert verdict.status is (Status.UNKNOWN if open_ else Status.PROVED), verdict
+
+
+COUNTED = """// dmaverify: gm %in = 32xi8
+func.func @k(%in: !pto.ptr<i8, gm>, %n: index, %m: index) {{
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %long = arith.constant 32 : i64
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %b = pto.castptr %z : i64 -> !pto.ptr<i8, ub>
+  scf.for %i = %{low} to %n step %c1 {{
+    %d = {made}
+    %on = arith.cmpi {asks} : index
+    scf.if %on {{
+      %q = arith.divui %c64, %d : index
+    }}
+  }}
+  pto.mte_gm_ub %in, %b, %z, %long nburst(%one, %long, %long)
+    : !pto.ptr<i8, gm>, !pto.ptr<i8, ub>, i64, i64, i64, i64, i64
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("low", "made", "asks", "open_"),
+    [
+        ("c0", "arith.muli %i, %c1 : index", "sge, %n, %c0", True),  # in the first iteration of every run
+        ("c0", "arith.muli %i, %c1 : index", "eq, %m, %c0", True),  # or of those with %m = 0
+        ("c0", "arith.muli %i, %c1 : index", "ne, %i, %c0", False),
+        ("c1", "arith.muli %i, %c1 : index", "sge, %n, %c0", False),
+        ("m", "arith.muli %i, %c1 : index", "sge, %n, %c0", False),  # on the condition that it is not so
+        ("c0", "arith.subi %m, %i : index", "sge, %n, %c0", False),
+        ("c0", "arith.subi %n, %i : index", "sge, %n, %c0", False),
+    ],
+)
+def test_no_counter_that_begins_with_zero_is_supposed_to_be_more(low: str, made: str, asks: str, open_: bool) -> None:
+    (verdict,) = check_text(Source("k.mlir", COUNTED.format(low=low, made=made, asks=asks)), None)
+    assert ["by 0" in f.message for f in verdict.findings] == [True] * open_
+    assert verdict.status is (Status.UNKNOWN if open_ else Status.PROVED), verdict

@@ -217,6 +217,30 @@ def test_what_was_merged_lies_in_the_result_and_not_in_the_scratch() -> None:
     same(lists_kernel(64, 64, late=late), Status.REFUTED, "definite")
 
 
+@pytest.mark.parametrize(
+    ("read", "status"), [(10, Status.PROVED), (12, Status.UNKNOWN), (14, Status.REFUTED), (16, Status.REFUTED)]
+)
+def test_behind_what_was_merged_the_rest_of_a_block_is_garbage(read: int, status: Status) -> None:
+    """Of two lists of 6 elements 10 are asked for: two more are merged, and four more are in the last block."""
+    full, wide = kind(8, rows=1), kind(16, 10, 1)
+    text = lists_kernel(8, 8, stored=10).text.replace(
+        "  return", f"  pto.tstore ins(%u : {wide}) outs(%bp : f)\n  return"
+    )
+    text = text.replace(f": {full}\n", f": {kind(8, 6, 1)}\n").replace("sizes = [%c1, %c8]", "sizes = [%c1, %c6]")
+    text = text.replace(
+        "  %c8 =", f"  %c6 = arith.constant 6 : index\n  %read = arith.constant {read} : index\n  %c8 ="
+    )
+    later = f"  pto.set_validshape %u, %c1, %read : {wide}\n  %bp = pto.partition_view %bv, offsets = [%c0, %c0],"
+    later += " sizes = [%c1, %read] : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<?x?xf32>\n"
+    (found,) = check_text(
+        Source(
+            "k.pto",
+            text.replace("  pto.tstore ins(%u : " + wide + ") outs(%bp", f"{later}  pto.tstore ins(%u : f) outs(%bp"),
+        )
+    )
+    assert found.status is status, found
+
+
 def test_each_list_that_is_merged_was_written() -> None:
     source = lists_kernel(64, 64)
     load = next(line for line in source.text.splitlines() if "pto.tload" in line and "%l1" in line)

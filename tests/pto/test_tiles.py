@@ -457,6 +457,72 @@ def test_a_load_leaves_the_rest_of_the_last_block_of_a_row_unknown(
     assert again.status is Status.PROVED
 
 
+def kept(kind: str, made: str, given: str, stored: str) -> str:
+    """A tile `%s` of `kind` that `made` says is loaded as far as `given` is valid, and then `%t` is stored."""
+    load = part("pa", "av", sizes=given) + f"  pto.tload ins(%pa : f) outs(%s : {kind})\n"
+    return made + load + part("pb", "bv", sizes=stored) + "  pto.tstore ins(%t : f) outs(%pb : f)\n"
+
+
+FILLED = tile("t") + op("texpands", "%f", "%t")
+PADDED = "!pto.tile_buf<loc=vec, dtype=f32, rows=8, cols=32, v_row=8, v_col={0}, pad=1>"
+
+
+@pytest.mark.parametrize(
+    ("cols", "begin", "stored", "status"),
+    [
+        ("4", "%c8", "%c16", Status.REFUTED),  # the other half of the block lies in the same rows
+        ("8", "%c8", "%c16", Status.PROVED),
+        ("4", "%c8", "%c8", Status.PROVED),  # another block
+        ("4", "%c4", "%c16", Status.UNKNOWN),  # begins inside of one
+    ],
+)
+def test_a_load_of_columns_of_a_tile_leaves_the_rest_of_their_block_unknown(
+    cols: str, begin: str, stored: str, status: Status
+) -> None:
+    kind = f"!pto.tile_buf<vec, 8x{cols}xf32>"
+    made = f"{FILLED}  %s = pto.subview %t[%c0, {begin}] sizes [8, {cols}] : {VEC} -> {kind}\n"
+    made += f"  pto.set_validshape %t, %c8, {stored} : {VEC}\n"
+    body = kept(kind, made, f"%c8, %c{cols}", f"%c8, {stored}")
+    assert check(body).status is status
+    if status is not Status.UNKNOWN:
+        assert run(body) == ({"definite"} if status is Status.REFUTED else set())
+
+
+@pytest.mark.parametrize(("stored", "status"), [("9", "proved"), ("16", "unknown"), ("32", "refuted")])
+def test_how_far_a_tile_that_pads_is_padded_is_open_within_a_block(stored: str, status: str) -> None:
+    kind = PADDED.format(9)
+    made = f"  %t = pto.alloc_tile addr = %at : {PADDED.format(stored)}\n  %s = pto.alloc_tile addr = %at : {kind}\n"
+    body = kept(kind, made, "%c8, %c9", f"%c8, %c{stored}")
+    assert check(body).status.value == status
+
+
+LAST = """  scf.for %i = %c0 to %n step %c16 {{
+    %left = arith.subi %n, %i : index
+    %some = arith.minsi %left, %c16 : index
+{0}  }}
+"""
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_the_rest_of_a_block_is_of_its_own_tile_however_many_columns_are_left(before: bool) -> None:
+    kind = "!pto.tile_buf<vec, 8x16xf32, valid=8x?>"
+    own = tile("s", kind, "valid_col = %some") + part("pa", "av", "%c0, %i", "%c8, %some")
+    own += f"  pto.tload ins(%pa : f) outs(%s : {kind})\n"
+    other = FILLED if before else ""
+    body = other + LAST.format(("" if before else FILLED) + own + (op("tabs", "%t", "%t") if not before else ""))
+    body += (part("pb", "bv") + op("tstore", "%t", "%pb")) if before else ""
+    assert check(body, "// dmaverify: assume %n in 1..64\n").status is Status.PROVED
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "status"), [(16, 8, Status.PROVED), (32, 4, Status.UNKNOWN), (4, 32, Status.PROVED)]
+)
+def test_a_tile_in_another_shape_has_rows_of_whole_blocks(rows: int, cols: int, status: Status) -> None:
+    kind = f"!pto.tile_buf<vec, {rows}x{cols}xf32>"
+    body = f"{FILLED}  %s = pto.treshape %t : {VEC} -> {kind}\n" + part("pb", "bv", sizes=f"%c{rows}, %c{cols}")
+    assert check(f"{body}  pto.tstore ins(%s : f) outs(%pb : f)\n").status is status
+
+
 @pytest.mark.parametrize(
     ("kind", "status"),
     [

@@ -126,7 +126,7 @@ class Arithmetic(Values):
 
     def at_least_one(self, term: Lin, what: str) -> bool:
         """Whether a term is at least 1, by its range, wherever this runs, or as an assumption that is said; False where
-        it never is, or where a branch around may be what keeps a stated value out.
+        it never is, or not in the first iteration, or where a branch around may be what keeps a stated value out.
         """
         claim, around = compare("lt", -term), (*self.when, *self.running)
         low = self.world.interval(term)[0]
@@ -135,6 +135,9 @@ class Arithmetic(Values):
         if (low is not None and low >= 1) or (around and Asker(self.world, Options().rlimit).surely(claim, around)):
             return True
         if self.when and all(self.world.symbols[n].stated for n in self.world.roots(term)):
+            return False
+        first = [self.world.put_cond(one, dict.fromkeys(self.around, ZERO)) for one in (claim, *around)]
+        if settled(self.world, first) == NEVER != settled(self.world, first[1:]):
             return False
         self.suppose(f"{what} is at least 1")
         self.world.supposed += [] if self.when or self.dry else [claim]

@@ -75,10 +75,10 @@ def matched(view: ElementView, tile: CellTile, *, loads: bool) -> np.ndarray:
 
 
 def behind(tile: CellTile, block: int) -> np.ndarray:
-    """The cells up to the end of the last block of each row, or column, of a tile of UB without padding."""
+    """The cells up to the end of the last block of each row, or column, of a tile of UB."""
     kind, item = tile.kind, tile.kind.bits // 8
     run, count = (tile.rows, tile.cols) if kind.column_major else (tile.cols, tile.rows)
-    rest = 0 if kind.loc != "vec" or kind.boxed or kind.pads else -run % max(1, block // item)
+    rest = 0 if kind.loc != "vec" or kind.boxed else -run % max(1, block // item)
     step, pitch = (one * item for one in sorted(kind.steps(tile.pitch)))
     return strided(tile.at + run * item, ((count, pitch), (rest, step), (item, 1))).reshape(count, rest, item)
 
@@ -213,7 +213,8 @@ def _of_lists(name: str, tiles: Sequence[CellTile], out: CellTile) -> tuple[int,
     room = scratch.kind.cols - sum(one.kind.cols for one in lists)
     if len(lists) < 2 or not whole or room < 0 or any(one.kind.rows != 1 for one in (*tiles, out)):
         raise Beyond(f"{name} of lists of {count:,} elements")
-    return -(-out.cols * out.kind.bits // 256) * 256 // out.kind.bits, out.cols
+    copied = -(-out.cols * out.kind.bits // 256) * 256 // out.kind.bits
+    return copied, min(copied, count)
 
 
 def product_size(name: str, tiles: Sequence[CellTile], out: CellTile) -> tuple[int, int]:

@@ -286,8 +286,9 @@ class TileRun(RunOrder):
         touched = [(view.place, not loads, distinct(there)), (tile.place, loads, distinct(cells))]
         if loads:
             self._write(tile, cells)
-            rest = behind(tile, self.most["ub_line_bytes"] * (self.readings.get("tail") != "untouched"))
-            self._write(tile, rest, False)
+            pads = tile.kind.pads
+            rest = behind(tile, self.most["ub_line_bytes"] * (pads or self.readings.get("tail") != "untouched"))
+            self._write(tile, rest, pads)
             self._happened("MTE2", [*touched, (tile.place, True, distinct(rest))])
         else:
             if len(touched[0][2]) != there.size:

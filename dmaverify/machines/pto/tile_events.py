@@ -295,17 +295,23 @@ class TileMeaning(TileSorts):
 
     def _behind(self, tile: TileValue, stmt: TileOp) -> list[CellTouch]:
         """The rest of the last block of each row, or column, of a tile of UB that is loaded: no text says of a tile
-        without padding that it stays what it was, and copies write whole blocks.
+        without padding that it stays what it was, and copies write whole blocks; how far one with padding is padded
+        is open.
         """
         kind = tile.kind
-        if kind.loc != "vec" or kind.boxed or kind.pads or self._ragged(kind) or self.reading("tail") != "written":
+        if kind.loc != "vec" or kind.boxed or self._ragged((tile.whole or tile).kind):
             return []
-        run = tile.rows if kind.column_major else tile.cols
-        rest = self.world.round_up(run, self.block_bytes * 8 // kind.bits) - run
+        if not kind.pads and self.reading("tail") != "written":
+            return []
+        run, most = (tile.rows, kind.rows) if kind.column_major else (tile.cols, kind.cols)
+        run, rest = self.rest_of_block(run, most, kind)
+        if self.world.decide(compare("le", rest)):
+            return []
         rows = TileCells(ZERO, run, tile.rows, rest)
         cells = TileCells(run, ZERO, rest, tile.cols) if kind.column_major else rows
-        why = f"{stmt.name} at line {stmt.span.line} writes whole blocks of {self.block_bytes} bytes"
-        return [self._cells(tile, cells, "unknown", why)] if rest != ZERO else []
+        does = "pads, how far is not documented" if kind.pads else f"writes whole blocks of {self.block_bytes} bytes"
+        why = f"{stmt.name} at line {stmt.span.line} {does}"
+        return [self._cells(tile, cells, "maybe" if kind.pads else "unknown", why)]
 
     def _larger(self, part: TensorPart, tile: TileValue, stmt: TileOp, *, loads: bool) -> bool:
         """Whether a part has every element of the valid region: those are moved. Of a tile loaded, it has no more than

@@ -84,9 +84,10 @@ class TilePlaces(Carried):
             self.values[stmt.result] = None
             self.reasons[stmt.result] = "its valid region or its address is not known"
             return None
-        known = (place, kind, sizes[0], sizes[1], kind.cols)
-        tile = TileValue(*known, stmt.result, stmt.address is not None, stmt, tuple(self.around))
+        sized, inside = (sizes[0], sizes[1], kind.cols), tuple(self.around)
+        tile = TileValue(place, kind, *sized, stmt.result, stmt.address is not None, stmt, inside)
         self.values[stmt.result] = tile
+        self._in_whole_blocks(stmt, kind)
         self._has_room(stmt, kind)
         if tile.addressed:
             place = self._as_memory(tile)
@@ -110,16 +111,17 @@ class TilePlaces(Carried):
             self._need(claim, stmt, f"the tile has {most:,} {what}", value)
 
     def _has_room(self, stmt: AllocTile, kind: TileType) -> None:
-        """That a tile of UB lies in whole blocks, and that one without an address has a place at all."""
+        """That a tile of UB without an address has a place at all."""
         space, most = ub_memory(self.target)
-        if self._ragged(kind):
-            what, key = ("columns", "v_row") if kind.column_major else ("rows", "v_col")
-            said = f"{what} of the tile `{stmt.result}` have {kind.run:,} bytes, {space.upper()} has blocks of"
-            hint = f"make them longer, and say with `{key}=` how much of them is valid"
-            self.remark("unresolved", f"{said} {self.block_bytes}", stmt.span, hint)
         if kind.loc == "vec" and stmt.address is None and kind.bytes > most:
             said = f"the tile `{stmt.result}` has {kind.bytes:,} bytes, {space.upper()} {most:,}"
             self.remark("ill", said, stmt.span, "make it smaller, and go over it in parts")
+
+    def _in_whole_blocks(self, stmt: AllocTile | ReshapedTile, kind: TileType) -> None:
+        if self._ragged(kind):
+            what, key = ("columns", "v_row") if kind.column_major else ("rows", "v_col")
+            said = f"{what} of the tile `{stmt.result}` have {kind.run:,} bytes, UB has blocks of {self.block_bytes}"
+            self.remark("unresolved", said, stmt.span, f"make them longer, with `{key}=` for how much of them is valid")
 
     def _ragged(self, kind: TileType) -> bool:
         """Whether rows, or columns, of a tile of UB that lies in them are no whole blocks."""
@@ -191,10 +193,10 @@ class TilePlaces(Carried):
             return
         for value, most, what in ((kind.v_row, kind.rows, "rows"), (kind.v_col, kind.cols, "columns")):
             self._sized(Lin(value), most, what, stmt)
+        self._in_whole_blocks(stmt, kind)
         if tile.addressed:
             self.tile_bytes[id(stmt)] = self._own_place(tile)
-        place = replace(tile.place, item_bytes=kind.bits // 8)
-        known = (place, kind, Lin(kind.v_row), Lin(kind.v_col), kind.cols)
+        known = (replace(tile.place, item_bytes=kind.bits // 8), kind, Lin(kind.v_row), Lin(kind.v_col), kind.cols)
         self.values[stmt.result] = TileValue(*known, stmt.result, tile.addressed, stmt, tuple(self.around))
 
     def _tilepart(self, stmt: TilePart) -> None:
@@ -229,9 +231,8 @@ class TilePlaces(Carried):
         begins = row * tile.pitch + col
         cuts = zip((row, col), kind.boxes, strict=True) if boxes else [(begins * (kind.bits // 8), self.block_bytes)]
         if not self.world.decide(both([compare("eq", self.world.modulo(at, size)) for at, size in cuts])):
-            self.reasons[stmt.result] = (
-                f"it may begin inside of a {'box' if boxes else f'block of {self.block_bytes} bytes'}"
-            )
+            what = "box" if boxes else f"block of {self.block_bytes} bytes"
+            self.reasons[stmt.result] = f"it may begin inside of a {what}"
             return
         self.values[stmt.result] = replace(
             tile, kind=kind, rows=rows, cols=cols, name=stmt.result, made=stmt, inside=tuple(self.around),

@@ -108,13 +108,22 @@ class TileSorts(TileOperands):
         made = sum((one.cols for one in lists), start=ZERO)
         said = f"{stmt.name}: {self.said(made)} elements are merged"
         self._need(compare("le", out.cols - made), stmt, said, out.cols, enough=True)
-        rest = self.world.round_up(out.cols, self.block_bytes * 8 // out.kind.bits) - out.cols
+        cols, rest = self.rest_of_block(out.cols, out.kind.cols, out.kind)
+        more = self.world.least(rest, made - cols)  # merged as well
         why = f"{stmt.name} at line {stmt.span.line} writes whole blocks of {self.block_bytes} bytes"
         lost = f"{stmt.name} at line {stmt.span.line} has it as scratch"
         touches = [self._cells(one, self._valid(one), "read") for one in lists]
         touches.append(self._cells(scratch, self._all(scratch), "unknown", lost))
-        touches += [self._cells(out, TileCells(ZERO, out.cols, ONE, rest), "unknown", why)] if rest != ZERO else []
+        if not self.world.decide(compare("le", rest - more)):
+            touches.append(self._cells(out, TileCells(ZERO, cols + more, ONE, rest - more), "unknown", why))
+        if not self.world.decide(compare("le", more)):
+            touches.append(self._cells(out, TileCells(ZERO, cols, ONE, more), "maybe", why))
         return [*touches, self._cells(out, TileCells(ZERO, ZERO, ONE, out.cols), "data")]
+
+    def rest_of_block(self, run: Lin, most: int, kind: TileType) -> tuple[Lin, Lin]:
+        """Elements of a row of at most so many, and how many the last block has behind them, of no other tile."""
+        run = self.world.least(self.world.least(run, ZERO, most=True), Lin(most))
+        return run, self.world.round_up(run, self.block_bytes * 8 // kind.bits) - run
 
     def _straight(self, stmt: TileOp, tiles: Sequence[TileValue]) -> bool:
         """Whether tiles lie in rows."""
