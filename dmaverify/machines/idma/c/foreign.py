@@ -120,7 +120,7 @@ class ForeignReader(MemberReader):
 
     def _stored(self, part: Part, left: Part | None, value: Value, *, in_place: bool) -> Value:
         plain = type(value) is Value and value.number is None and value.launch is None and value.report is None
-        if left is not None and left.type != "identifier":
+        if left is not None and self._lies_in_memory(left):
             self.epoch += 1
         elif left is not None and plain and not in_place and self.arguments is not None and self.stack:
             held = self.lookup(left)
@@ -134,8 +134,14 @@ class ForeignReader(MemberReader):
 
     def disturbed(self, part: Part) -> None:
         targets = [target_of(self.file, one) for one in part.every()]
-        self.epoch += any(one is not None and one.type != "identifier" for one in targets)
+        self.epoch += any(one is not None and self._lies_in_memory(one) for one in targets)
         super().disturbed(part)
+
+    def _lies_in_memory(self, target: Part) -> bool:
+        """Whether what is set lies in memory: it is no variable, or a structure of the file as a whole."""
+        held = self.lookup(target) if target.type == "identifier" else None
+        inner = any(str(target) in scope for scope in self.scopes[1:])
+        return target.type != "identifier" or (not inner and (held is None or held.type == UNREAD))
 
     # ------------------------------------------------------------ memory
 
