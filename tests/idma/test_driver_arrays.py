@@ -423,3 +423,38 @@ def test_an_array_of_one_element_that_ends_a_structure_stands_for_more(
         status, ["no launch leaves what holds `p->buf`"] if status is Status.PROVED else []
     )  # fmt: skip
     assert rules(verdict(tmp_path, text.replace("p->", "g."), "__SIZEOF_POINTER__=4")) == {"idma/leaves-array"}
+
+
+@pytest.mark.parametrize(
+    ("before", "held"),
+    [
+        (f"{START}(h[2].buf, y, 64);", "h[2].n"),
+        (f"{START}(&h[2], y, 64);", "h[2].n'"),
+        ("snrt_dma_start_2d(h, y, 4, 68, 4, 3);", "h[2].n'"),
+        ("snrt_dma_start_2d(h, y, 4, 68, 4, 2);", "h[2].n"),
+        (f"{START}(h, y, k);", "h[2].n'"),
+        (f"{START}(h[2].buf + k, y, 8);", "h[2].n"),
+        (f"{START}(&h[k], y, 8);", "h[2].n'"),
+        (f"{START}(y, x, 64);", "h[2].n"),  # that nothing else writes there is a condition
+    ],
+)
+def test_what_a_launch_may_write_holds_something_else_behind_it(tmp_path: Path, before: str, held: str) -> None:
+    """h[2].n, before, where the launch begins elsewhere in `h`: of which the text may have asked more."""
+    body = f"{before} snrt_dma_wait_all(); {START}(x, g.buf, h[2].n); snrt_dma_wait_all();"
+    found = verdict(
+        tmp_path, f"{STRUCTURES}void f(uint8_t *x, uint8_t *y, uint32_t k) {{ {body} }}", "__SIZEOF_POINTER__=4"
+    )
+    assert found.status is Status.PROVED
+    assert any(f"{held} >= 1" in one for one in found.conditions)
+
+
+@pytest.mark.parametrize(("member", "again"), [("&h[i]", True), ("h[0].buf + i", False)])
+def test_what_rounds_launch_may_write_is_another_number_in_each_round(tmp_path: Path, member: str, again: bool) -> None:
+    """The number that was asked for before the loop, before: the first round changes it."""
+    round_ = f"{START}(x, h[0].buf, h[0].n); snrt_dma_wait_all(); {START}({member}, y, 4); snrt_dma_wait_all();"
+    body = f"if (h[0].n && h[0].n <= 64) for (uint32_t i = 0; i < n; i++) {{ {round_} }}"
+    found = verdict(
+        tmp_path, f"{STRUCTURES}void f(uint8_t *x, uint8_t *y, uint32_t n) {{ {body} }}", "__SIZEOF_POINTER__=4"
+    )
+    assert found.status is Status.PROVED
+    assert any("h[0].n'' <= 64" in one for one in found.conditions) is again
