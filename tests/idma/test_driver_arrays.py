@@ -354,6 +354,8 @@ def test_structures_of_the_file_have_addresses(tmp_path: Path, place: str, long:
         (f"{START}(x, y, p->s.n);", "p->s.n"),
         (f"g.n = 4; {START}(x, y, g.n);", "g.n'"),  # the file writes memory that is not followed
         (f"{START}(&g, y, 68); snrt_dma_wait_all(); {START}(x, y, g.n);", "g.n'"),
+        (f"g = h[0]; {START}(x, y, g.n);", "g.n'"),  # g.n, before: of which the text may have asked more
+        (f"if (p) g = h[0]; {START}(x, y, g.n);", "g.n'"),
         (f"struct s g = {{8}}; {START}(x, y, g.n);", ""),
     ],
 )
@@ -379,3 +381,80 @@ def test_two_names_of_one_structure_of_the_file_are_one_place(tmp_path: Path) ->
     assert (found.status, rules(found)) == (Status.REFUTED, {"idma/wait"})
     found = verdict(tmp_path, text.replace("@", "snrt_dma_wait_all();").replace("#", ""), "__SIZEOF_POINTER__=4")
     assert found.status is Status.PROVED
+
+
+@pytest.mark.parametrize(
+    ("head", "long"),
+    [
+        ("struct s { uint8_t c; uint32_t n; } __attribute__((packed));", 5),
+        ("struct s { uint8_t c; uint32_t n; } other;\nuint32_t m(void) { return other.n; }", 8),
+        ("struct s { uint8_t c; uint32_t n; } __packed;", 0),  # of a header that is not read, or a variable
+        ("#define PACKED __attribute__((packed))\nstruct s { uint8_t c; uint32_t n; } PACKED;", 0),
+        ("typedef uint32_t word __attribute__((aligned(1)));\nstruct s { uint8_t c; word n; };", 0),
+        ("typedef uint32_t word;\nstruct s { uint8_t c; word n; };", 8),
+    ],
+)
+def test_what_a_macro_or_an_attribute_may_lay_out_has_no_known_length(tmp_path: Path, head: str, long: int) -> None:
+    """8 bytes, before, of what has 5: PROVED for a launch of 8."""
+    text = f"{head}\nstruct s g;\nvoid f(void) {{ {START}((void *)0x80000000, &g, @); snrt_dma_wait_all(); }}"
+    found = verdict(tmp_path, text.replace("@", f"{long or 8}"), "__SIZEOF_POINTER__=4")
+    assert (found.status, leaves(found)) == (Status.PROVED, [] if long else ["no launch leaves &g"])
+    assert verdict(tmp_path, text.replace("@", "9"), "__SIZEOF_POINTER__=4").status is (
+        Status.REFUTED if long else Status.PROVED
+    )
+
+
+@pytest.mark.parametrize(
+    ("members", "status"),
+    [
+        ("uint32_t n; uint8_t buf[1];", Status.PROVED),
+        ("uint32_t n; uint8_t buf[2];", Status.REFUTED),
+        ("uint8_t buf[1]; uint32_t n;", Status.REFUTED),
+    ],
+)
+def test_an_array_of_one_element_that_ends_a_structure_stands_for_more(
+    tmp_path: Path, members: str, status: Status
+) -> None:
+    """`idma/leaves-array`, before: how many there are, the caller knows; of a structure of the file, its type says."""
+    launch = f"{START}((void *)0x80000000, p->buf, 64); snrt_dma_wait_all();"
+    text = f"struct s {{ {members} }};\nstruct s g;\nvoid f(struct s *p) {{ {launch} }}"
+    found = verdict(tmp_path, text, "__SIZEOF_POINTER__=4")
+    assert (found.status, leaves(found)) == (
+        status, ["no launch leaves what holds `p->buf`"] if status is Status.PROVED else []
+    )  # fmt: skip
+    assert rules(verdict(tmp_path, text.replace("p->", "g."), "__SIZEOF_POINTER__=4")) == {"idma/leaves-array"}
+
+
+@pytest.mark.parametrize(
+    ("before", "held"),
+    [
+        (f"{START}(h[2].buf, y, 64);", "h[2].n"),
+        (f"{START}(&h[2], y, 64);", "h[2].n'"),
+        ("snrt_dma_start_2d(h, y, 4, 68, 4, 3);", "h[2].n'"),
+        ("snrt_dma_start_2d(h, y, 4, 68, 4, 2);", "h[2].n"),
+        (f"{START}(h, y, k);", "h[2].n'"),
+        (f"{START}(h[2].buf + k, y, 8);", "h[2].n"),
+        (f"{START}(&h[k], y, 8);", "h[2].n'"),
+        (f"{START}(y, x, 64);", "h[2].n"),  # that nothing else writes there is a condition
+    ],
+)
+def test_what_a_launch_may_write_holds_something_else_behind_it(tmp_path: Path, before: str, held: str) -> None:
+    """h[2].n, before, where the launch begins elsewhere in `h`: of which the text may have asked more."""
+    body = f"{before} snrt_dma_wait_all(); {START}(x, g.buf, h[2].n); snrt_dma_wait_all();"
+    found = verdict(
+        tmp_path, f"{STRUCTURES}void f(uint8_t *x, uint8_t *y, uint32_t k) {{ {body} }}", "__SIZEOF_POINTER__=4"
+    )
+    assert found.status is Status.PROVED
+    assert any(f"{held} >= 1" in one for one in found.conditions)
+
+
+@pytest.mark.parametrize(("member", "again"), [("&h[i]", True), ("h[0].buf + i", False)])
+def test_what_rounds_launch_may_write_is_another_number_in_each_round(tmp_path: Path, member: str, again: bool) -> None:
+    """The number that was asked for before the loop, before: the first round changes it."""
+    round_ = f"{START}(x, h[0].buf, h[0].n); snrt_dma_wait_all(); {START}({member}, y, 4); snrt_dma_wait_all();"
+    body = f"if (h[0].n && h[0].n <= 64) for (uint32_t i = 0; i < n; i++) {{ {round_} }}"
+    found = verdict(
+        tmp_path, f"{STRUCTURES}void f(uint8_t *x, uint8_t *y, uint32_t n) {{ {body} }}", "__SIZEOF_POINTER__=4"
+    )
+    assert found.status is Status.PROVED
+    assert any("h[0].n'' <= 64" in one for one in found.conditions) is again

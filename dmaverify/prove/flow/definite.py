@@ -181,13 +181,13 @@ class DefiniteJudge(ReadBytes):
     ) -> list[Path]:
         """So many iterations one by one, with what holds where the loop ends behind each of them.
 
-        With a `period` the loop may go on: where a period leaves the memory as it found it, later ones do the same, so
-        that the last of them stand for all counts that are at least theirs, and the same up to the period. Where it
-        does not, as where each iteration hands on what the one before was given, more of them are followed.
+        With a `period` the loop may go on: where a period leaves the memory as it found it, on each path, later ones
+        do the same, so that the last of them stand for all counts that are at least theirs, and the same up to the
+        period. Where it does not, as where each iteration hands on what the one before was given, more are followed.
         """
         ends: list[Path] = []
         late: list[tuple[int, list[Path]]] = []  # ends of the last period
-        begun: object = None
+        begun: list[Path] = []
         settled = True
         if period is not None and trip.is_const:
             steps = max(0, min(trip.const, steps + (trip.const - steps) % period))
@@ -200,13 +200,13 @@ class DefiniteJudge(ReadBytes):
             else:
                 ends += self._ending(paths, over)
             if period is not None and step == steps - period:
-                begun = _states(paths)
+                begun = [p.copy() for p in paths]
             if step == steps:
-                settled = not paths or (trip.is_const and step >= trip.const) or begun == _states(paths)
+                settled = not paths or (trip.is_const and step >= trip.const) or self._as_before(begun, paths)
                 if period is None or settled or step >= MOST_STEPS:
                     break
                 ends += [end for at_, found in late for end in self._ending(found, compare("le", trip - at_))]
-                late, begun, steps = [], _states(paths), steps + period
+                late, begun, steps = [], [p.copy() for p in paths], steps + period
             paths = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
             paths = self._once(loop, paths, at, Lin(step)) if paths else paths
             paths = self._merged(paths)
@@ -222,6 +222,16 @@ class DefiniteJudge(ReadBytes):
         for at_, found in late:
             ends += self._ending(found, compare("eq", self.world.modulo(trip - at_, period)))
         return self._ended(ends, trip)
+
+    def _as_before(self, begun: Sequence[Path], paths: Sequence[Path]) -> bool:
+        """Whether paths are in the states in which they began, none of them for values that were in another one."""
+        return len(begun) == len(paths) and all(
+            alike(one, path)
+            and one.loads == path.loads
+            and all(fact in path.facts or told(path.facts, fact) or self.asker.surely(fact, path.facts)
+                    for fact in one.facts)
+            for one, path in zip(begun, paths, strict=True)
+        )  # fmt: skip
 
     def _blurred(self, path: Path) -> Path:
         """Of which nothing is known of any byte."""
@@ -342,8 +352,3 @@ class DefiniteJudge(ReadBytes):
         if decided is not None:
             return decided
         return self.asker.possible([*path.facts, condition]).status != "proved"
-
-
-def _states(paths: Sequence[Path]) -> list[tuple[object, ...]]:
-    """What is known of the memory on each path."""
-    return [(bytes(path.bytes_), tuple(path.rows), tuple(path.whole), dict(path.loads)) for path in paths]

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dmaverify.language.numbers import Poly
 from dmaverify.machines.idma.c.accesses import FILLS
 from dmaverify.machines.idma.c.aggregates import (
     ArrayType,
     KnownPointer,
     MemoryObject,
     ObjectPlace,
+    StructType,
     WholeObject,
     member_around,
     offset_of,
@@ -33,8 +35,11 @@ from dmaverify.machines.idma.c.names import CLUSTER, NO_LAUNCH, OF_A_CORE, OTHER
 from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, is_real, literal, unknown
 from dmaverify.machines.idma.c.run import RESULT
 from dmaverify.machines.idma.c.shapes import STATIC
+from dmaverify.machines.idma.nd import absolute, signed
+from dmaverify.machines.idma.text import ToldDescriptor
+from dmaverify.prove.sizes.facts import SizeFact
 from dmaverify.prove.sizes.shadow import poly_of
-from dmaverify.prove.sizes.trace import Stuck
+from dmaverify.prove.sizes.trace import Stuck, plainly
 from dmaverify.values import replace
 
 
@@ -49,6 +54,7 @@ class ForeignReader(MemberReader):
     def fresh(self) -> None:
         super().fresh()
         self.static: set[MemoryObject] = set()
+        self.held: list[tuple[int, int]] = []  # numbers of memory that are read: where they lie, and how many bytes
 
     # ------------------------------------------------------------ functions of other files
 
@@ -120,7 +126,7 @@ class ForeignReader(MemberReader):
 
     def _stored(self, part: Part, left: Part | None, value: Value, *, in_place: bool) -> Value:
         plain = type(value) is Value and value.number is None and value.launch is None and value.report is None
-        if left is not None and left.type != "identifier":
+        if left is not None and self._lies_in_memory(left):
             self.epoch += 1
         elif left is not None and plain and not in_place and self.arguments is not None and self.stack:
             held = self.lookup(left)
@@ -134,8 +140,14 @@ class ForeignReader(MemberReader):
 
     def disturbed(self, part: Part) -> None:
         targets = [target_of(self.file, one) for one in part.every()]
-        self.epoch += any(one is not None and one.type != "identifier" for one in targets)
+        self.epoch += any(one is not None and self._lies_in_memory(one) for one in targets)
         super().disturbed(part)
+
+    def _lies_in_memory(self, target: Part) -> bool:
+        """Whether what is set lies in memory: it is no variable, or a structure of the file as a whole."""
+        held = self.lookup(target) if target.type == "identifier" else None
+        inner = any(str(target) in scope for scope in self.scopes[1:])
+        return target.type != "identifier" or (not inner and (held is None or held.type == UNREAD))
 
     # ------------------------------------------------------------ memory
 
@@ -156,7 +168,9 @@ class ForeignReader(MemberReader):
         )
         if type_ is None or real or base.number is None or self.arguments is None:
             return found
-        loads = self._loads(base.number, base.type.step)
+        place = self._within(base, str(part.field("field")))
+        loads = self._loads(*place)
+        self.held.append(place)
         key = f"{base.number} {self.epoch} {loads} {part.field('field')} {base.type.target}"
         root = root_of(part)
         where = "holds" if self.laid_at(root) is not None else "points at"
@@ -180,15 +194,40 @@ class ForeignReader(MemberReader):
         place = self._place_of(at)
         return unknown(f"where `{at}` lies is not known") if place is None else self._pointing(*place)
 
+    def _within(self, base: Value, name: str) -> tuple[int, int]:
+        """Where a member of what a pointer points at lies, and its size; all of that where it is not known."""
+        shape = base.type.target
+        inner = offset_of(shape, (name,), self.word) if isinstance(shape, StructType) else None
+        size = size_of(shape.member(name), self.word) if isinstance(shape, StructType) and inner is not None else 0
+        assert base.number is not None
+        return (base.number + (inner or 0), size) if size else (base.number, base.type.step)
+
     def _loads(self, at: int, size: int) -> int:
-        """How many launches so far surely write to the `size` bytes at an address."""
-        found = 0
-        for request in (one.descriptor.request for one in self.told):
-            plain = polynomial(request.dst) is None and polynomial(at) is None
-            apart = request.dst - at if plain else (poly_of(request.dst) - poly_of(at)).constant
-            long = 1 if polynomial(request.length) is not None else request.length
-            found += apart is not None and -long < apart < (size or 1 << 64)
-        return found
+        """How many launches so far may write to the `size` bytes at an address, as what goes with that address."""
+        return sum(self._may_write(one, at, size) for one in self.told)
+
+    def changes_what_is_held(self, launches: int, reads: int) -> bool:
+        """Whether launches, from one on, may write what is read, from one read on, in whatever order."""
+        return any(self._may_write(one, *place) for one in self.told[launches:] for place in self.held[reads:])
+
+    def _may_write(self, one: ToldDescriptor, at: int, size: int) -> bool:
+        """Whether a launch that begins at the address of something, or so far from it, is not plain to lie beside its
+        `size` bytes. What begins elsewhere is taken to lie apart, on the condition that nothing changes what is read.
+        """
+        request, begin, place = one.descriptor.request, poly_of(one.descriptor.request.dst), poly_of(at)
+        low = begin - place
+        with_it = any(begin.terms.get(mono) == 1 == place.terms[mono] for mono in place.terms if len(mono) == 1)
+        if low.constant is None and not with_it:
+            return False
+        end, dims = low + poly_of(request.length), one.descriptor.dims
+        if any(polynomial(number) is not None for dim in dims for number in (dim.reps, dim.dst_stride)):
+            return True
+        for dim in absolute(dims):
+            jump = (dim.reps - 1) * signed(dim.dst_stride, self.word)
+            low, end = low + Poly.of(min(0, jump)), end + Poly.of(max(0, jump))
+        trace = self.arguments.trace if self.arguments is not None else None
+        apart = (SizeFact("ge", poly) for poly in (low - Poly.of(size or 1 << 64), -end))
+        return not any(fact.known or plainly(fact, trace.ends if trace is not None else {}) for fact in apart)
 
     def name(self, part: Part) -> Value:
         found = super().name(part)

@@ -68,6 +68,7 @@ class LoopRunner(ForeignReader):
         moving = self._moving(body, {name})
         first = {name: (start, step)} | {other: (self.name_of(other), by) for other, by in moving.items()}
         since, epoch, loops = self.since, self.epoch, len(arguments.loops)
+        launches, reads = len(self.told), len(self.held)
         if cut.loses:
             self.mentions(body, "a loop that gives its address away")
         outer, self.cut = self.cut, cut
@@ -77,7 +78,8 @@ class LoopRunner(ForeignReader):
         self.cut = outer
         if self.epoch != epoch and any(one.type in ELEMENTS for one in condition.every()):
             raise Stuck("what is read from memory ends a loop that writes memory")
-        if self.epoch != epoch and not cut.writes and len(arguments.loops) > loops:
+        again = len(arguments.loops) > loops and not cut.writes
+        if again and (self.epoch != epoch or self.changes_what_is_held(launches, reads)):
             raise Recut(replace(cut, writes=True))
         self.since = since
         self._set_all(first, count)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dmaverify.machines.idma.c.aggregates import ArrayType, Shape, StructType, offset_of, size_of
 from dmaverify.machines.idma.c.arguments import GivenMember, KnownArray
 from dmaverify.machines.idma.c.code import Part
-from dmaverify.machines.idma.c.effects import DOES, ELEMENTS
+from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, root_of
 from dmaverify.machines.idma.c.launches import Launcher
 from dmaverify.machines.idma.c.names import RuntimeCall
 from dmaverify.machines.idma.c.numbers import CType, Value
@@ -136,9 +136,17 @@ class MemberReader(Launcher):
             return
         if self.lays_out:
             known, member = inner is None or isinstance(shape, ArrayType), part.type == "field_expression"
+            known = known and not (member and self._open_end(part, shape))
             first = member and self._place_around(part) == at
-            long = size_of(shape, self.word) if known else 0
-            self._member_at(GivenMember(at, long, f"{part}", member and isinstance(shape, ArrayType), first))
+            array, long = member and known and isinstance(shape, ArrayType), size_of(shape, self.word) if known else 0
+            self._member_at(GivenMember(at, long, f"{part}", array, first))
+
+    def _open_end(self, part: Part, shape: Shape) -> bool:
+        """Whether an array of one element ends a structure behind a pointer: it stands for as many as there are."""
+        around = self.static_shape(part.field("argument"))
+        around = around.target if isinstance(around, CType) else around  # type: ignore[assignment]
+        last = isinstance(around, StructType) and around.members[-1][0] == str(part.field("field"))
+        return last and isinstance(shape, ArrayType) and shape.count == 1 and self.laid_at(root_of(part)) is None
 
     def _member_at(self, one: GivenMember) -> None:
         if one.bytes:

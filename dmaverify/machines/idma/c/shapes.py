@@ -6,6 +6,7 @@ Law: a member, or a structure, whose type is not read is told with the reason; n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from dmaverify.machines.idma.c.aggregates import (
@@ -87,13 +88,15 @@ class ShapeReader(Evaluator):
     def _members(self, name: str, part: Part, body: Part) -> Shape:
         said = [str(one).replace(" ", "") for one in part.parts() if one.type == "attribute_specifier"]
         packed = said == ["__attribute__((packed))"]
-        laid, members = (packed or not said) and not self.file.packs, list[tuple[str, Shape]]()
+        laid = (packed or not said) and not (self.file.packs or self._may_say_more(part))
+        members = list[tuple[str, Shape]]()
         for one in body.parts():
             given = [Part(node, one.text) for node in one.node.children_by_field_name("declarator")]
             if one.type != "field_declaration" or not given or one.node.has_error:
                 return UnreadType(f"`{name}` has a member without a name, or one that is not read")
             kinds = {str(p) if p.type == "type_qualifier" else p.type for p in one.parts()}
             laid = laid and not any("attribute" in kind or kind.startswith("_Alignas") for kind in kinds)
+            laid = laid and not self._realigned(one.field("type"))
             for child in given:
                 own, shape = self.declared_shape(one.field("type"), child)
                 if not own:
@@ -104,6 +107,30 @@ class ShapeReader(Evaluator):
                     shape = UnreadType(f"`{own}` may be changed elsewhere", isinstance(shape, CType), shape)
                 members.append((own, shape))
         return StructType(name, tuple(members), packed, laid) if members else UnreadType(f"`{name}` is empty")
+
+    def _may_say_more(self, part: Part) -> bool:
+        """Whether a name behind a structure, which reads as that of a variable, may be a macro that says how it is laid
+        out: it is one, or nothing else in the text speaks of it.
+        """
+        above, text = part.node.parent, part.text.source.text
+        for node in above.children_by_field_name("declarator") if above is not None else ():
+            name = declared(Part(node, part.text))[0]
+            others = len(re.findall(rf"\b{name}\b", text)) - len(re.findall(rf"[}}]\s*{name}\b", text)) if name else 0
+            if name in self.file.macros or (name and not others and above is not None and above.type == "declaration"):
+                return True
+        return False
+
+    def _realigned(self, part: Part | None) -> bool:
+        """Whether an attribute of a `typedef` says how what it names is aligned."""
+        if part is None or part.type != "type_identifier":
+            return False
+        definition = self.file.type_named(part, str(part))
+        if definition is None:
+            return False
+        said = (inner for one in definition.parts() if one.type != "struct_specifier" for inner in one.every())
+        if any("attribute" in inner.type for inner in said):
+            return True
+        return str(definition.field("type")) != str(part) and self._realigned(definition.field("type"))
 
     def declared_shape(self, type_: Part | None, declarator: Part, *, elements: bool = False) -> tuple[str, Shape]:
         """(name, type) of a declarator; with `elements`, of an array the type of its elements."""
