@@ -184,6 +184,7 @@ ONE, TWO = "LaneMode::Interleaved", "LaneMode::Sequential"
         ("A", "use Mine::*; enum Mine { A }"), ("A", "use self::Mine::A; enum Mine { A }"),
         ("n::Z::A", "mod n { pub use furiosa_opt_std::ONE as Z; }"),
         ("LaneMode::X", "trait Q { const X: LaneMode; } impl Q for LaneMode { const X: LaneMode = ONE; }"),
+        ("q::A", "extern crate furiosa as q;"),
         ("LaneMode::x()", "trait Q { fn x() -> LaneMode; } impl Q for LaneMode { fn x() -> LaneMode { ONE } }"),
     ],
 )  # fmt: skip
@@ -199,6 +200,16 @@ def test_a_method_of_the_crate_is_no_stage_however_it_is_called(name: str, statu
     body = ADDED.replace(".vector_final()", f".{name}().vector_final()")
     own = [f"trait More {{ fn {name}(self) -> Self {{ other({one}); self }} }}" for one in (1, 2)]
     assert compared(tmp_path, body, body, more=(own[0], own[1])).status == status
+
+
+@pytest.mark.parametrize(
+    "written", ["let m: MODE = Mode::get();", "const m: MODE = Mode::get();", "fn g() -> MODE { Mode::get() } let m = g();"]
+)  # fmt: skip
+def test_the_type_beside_a_value_may_decide_what_it_is(written: str, tmp_path: Path) -> None:
+    body = ADDED.replace("let e", f"{written} let e").replace("100", "m")
+    for other, status in (("One", "proved"), ("Two", "unknown")):
+        kernels = [body.replace("MODE", mode) for mode in ("One", other)]
+        assert compared(tmp_path, kernels[0], kernels[1]).status == status
 
 
 def test_a_value_that_its_methods_may_change_decides_nothing(tmp_path: Path) -> None:

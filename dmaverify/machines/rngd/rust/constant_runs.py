@@ -111,6 +111,8 @@ def _made(operation: Hashable, left: Fraction, right: Fraction, kind: str) -> Fr
 
 def _name(operation: Hashable) -> tuple[str, str]:
     """The type and the variant that a path of the library ends with; of `MulF(..)` that of the call."""
+    if isinstance(operation, tuple) and operation[:1] == ("as",):
+        operation = operation[2]
     if isinstance(operation, tuple) and len(operation) > 1 and isinstance(operation[0], tuple):  # a call, or a method's
         operation = operation[0] if not isinstance(operation[1], str) else None
     if not isinstance(operation, tuple) or len(operation) != 2:
@@ -131,6 +133,8 @@ def _number(words: Hashable) -> Fraction | None:
         case ("literal", str(text)):
             plain = text.replace("_", "").removesuffix("f32")
             return Fraction(plain) if plain.replace(".", "", 1).isdecimal() else None
+        case ("as", "f32", inner):
+            return _number(inner)
         case ("unary_expression", "-", inner):
             found = _number(inner)
             return -found if found is not None else None

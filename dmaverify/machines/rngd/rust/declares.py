@@ -61,8 +61,8 @@ def declares_method(scope: NameScope, name: str, *, of_integers: bool = False) -
 
 
 def declares_constant(scope: NameScope, name: str) -> bool:
-    """Whether the crate may declare a constant of that name, in a trait or anywhere."""
-    sought = re.compile(rf"\bconst\s+(?:r#)?(?:{re.escape(name)}\b|\$)".encode())
+    """Whether the crate may declare a constant of that name, in a trait or anywhere, or call another crate by it."""
+    sought = re.compile(rf"\b(?:const|extern\s+crate\s+\w+\s+as)\s+(?:r#)?(?:{re.escape(name)}\b|\$)".encode())
     codes = dict.fromkeys(code for one in modules_of(scope.module, True) for code in one.texts)
     return any(sought.search(code.data) for code in codes)
 

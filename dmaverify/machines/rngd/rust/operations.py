@@ -154,7 +154,9 @@ class Operations(Bodies):
         item = frame.scope.path(parts, values=True)
         value = item.node.child_by_field_name("value") if item is not None and item.kind == "const" else None
         if item is not None and value is not None:
-            return self.key_of(item.code, value, Frame(item.scope))
+            frame = Frame(item.scope)
+            declared, key = item.node.child_by_field_name("type"), self.key_of(item.code, value, frame)
+            return self._as(key, item.code, declared, frame) if key is not None else None
         words = imported(frame.scope, parts) if item is None and not may_be_own(frame.scope, parts) else None
         return ("path", words) if words is not None else None
 
@@ -188,6 +190,29 @@ class Operations(Bodies):
             self.kept.append(made)
         return made
 
+    def _as(self, key: Hashable, code: Code, declared: Node | None, frame: Frame) -> Hashable:
+        """A value's words with the type beside it, which may decide what a call gives; None where it is not known."""
+        while declared is not None and declared.type == "reference_type":
+            declared = declared.child_by_field_name("type")
+        if declared is None or code.text(declared) == "_" or (isinstance(key, tuple) and key[0] == "number"):
+            return key
+        known = self._type_key(code, declared, frame)
+        known = known if known is not None else self._library_name(code, declared, frame)
+        if known is None or (isinstance(key, tuple) and key[0] == "as" and key[1] == known):
+            return key if known is not None else None
+        return "as", known, key
+
+    def _told(self, value: Value | None, code: Code, declared: Node | None, frame: Frame) -> None:
+        """Enters the type that is written beside a value."""
+        if value is not None and id(value) in self.plain:
+            key = self._as(self.plain.pop(id(value)), code, declared, frame)
+            self.plain |= {id(value): key} if key is not None else {}
+
+    def _given_by(self, item: Item, body: Node, frame: Frame, instance: str) -> Value:
+        found = super()._given_by(item, body, frame, instance)
+        self._told(found, item.code, item.node.child_by_field_name("return_type"), frame)
+        return found
+
     def bind(self, code: Code, pattern: Node | None, value: Value, frame: Frame) -> None:
         super().bind(code, pattern, value, frame)
         if pattern is not None and pattern.type == "mut_pattern":
@@ -195,6 +220,7 @@ class Operations(Bodies):
 
     def passed(self, item: Item, node: Node, name: str, value: Value, made: Value, declared: Value) -> Value:
         found = super().passed(item, node, name, value, made, declared)
+        self._told(found, item.code, node.child_by_field_name("type"), Frame(item.scope))
         if child(node, "mutable_specifier") is not None:
             self.plain.pop(id(found), None)
         return found
@@ -202,8 +228,10 @@ class Operations(Bodies):
     def _let_declaration(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         found = super()._let_declaration(code, node, frame, expected)
         pattern = node.child_by_field_name("pattern")
-        if child(node, "mutable_specifier") is not None and pattern is not None:  # its methods may change it
-            self.plain.pop(id(frame.locals.get(code.text(pattern))), None)
+        bound = frame.locals.get(code.text(pattern)) if pattern is not None else None
+        if child(node, "mutable_specifier") is not None:  # its methods may change it
+            self.plain.pop(id(bound), None)
+        self._told(bound, code, node.child_by_field_name("type"), frame)
         return found
 
     # ------------------------------------------------------------ pipelines
@@ -320,12 +348,12 @@ class Operations(Bodies):
         around = node.parent
         if around is None or around.type not in ("let_declaration", "block"):
             return ()
-        declared, where = around.child_by_field_name("type"), frame
+        declared = around.child_by_field_name("type")
         if around.type == "block":
             if around.parent is None or around.parent.type != "function_item" or named(around)[-1] != node:
                 return ()
             declared = around.parent.child_by_field_name("return_type")
-        return () if declared is None else self._type_key(code, declared, where)
+        return () if declared is None else self._type_key(code, declared, frame)
 
     def _type_key(self, code: Code, node: Node, frame: Frame) -> Hashable:
         found = self.types.read(code, node, frame)

@@ -40,8 +40,9 @@ def may_be_own(scope: NameScope, parts: tuple[str, ...]) -> bool:
     """Whether a path may name something of the crate; also what a trait of it gives a type of the library."""
     if _leads_in(scope, parts):
         return True
-    last = parts[-1]
-    return len(parts) > 1 and (declares_method(scope, last, of_integers=True) or declares_constant(scope, last))
+    if len(parts) == 1:
+        return False
+    return declares_method(scope, parts[-1], of_integers=True) or any(declares_constant(scope, one) for one in parts)
 
 
 def imported(scope: NameScope, parts: tuple[str, ...]) -> Hashable:
