@@ -161,11 +161,64 @@ def test_a_macro_may_make_methods_but_none_in_place_of_a_stage(tmp_path: Path) -
             "unknown",
         ),
         ("use furiosa_opt_std::a::*;", "use furiosa_opt_std::b::*;", "unknown"),
+        ("use a::prelude::*;", "use b::prelude::*;", "unknown"),
+        ("use furiosa_opt_std::a as r; use r::Z;", "use furiosa_opt_std::b as r; use r::Z;", "unknown"),
+        (
+            "use n::Z; mod n { pub use furiosa_opt_std::A as Z; }",
+            "use n::Z; mod n { pub use furiosa_opt_std::B as Z; }",
+            "unknown",
+        ),
     ],
 )
 def test_a_name_of_the_library_is_what_its_file_imports(one: str, other: str, status: str, tmp_path: Path) -> None:
     body = CONTRACTED.replace("LaneMode", "Z")
     assert compared(tmp_path, body, body, given=HELD, result=SUMS, more=(one, other)).status == status
+
+
+ONE, TWO = "LaneMode::Interleaved", "LaneMode::Sequential"
+
+
+@pytest.mark.parametrize(
+    ("called", "own"),
+    [
+        ("A", "use Mine::*; enum Mine { A }"), ("A", "use self::Mine::A; enum Mine { A }"),
+        ("n::Z::A", "mod n { pub use furiosa_opt_std::ONE as Z; }"),
+        ("LaneMode::X", "trait Q { const X: LaneMode; } impl Q for LaneMode { const X: LaneMode = ONE; }"),
+        ("q::A", "extern crate furiosa as q;"),
+        ("LaneMode::x()", "trait Q { fn x() -> LaneMode; } impl Q for LaneMode { fn x() -> LaneMode { ONE } }"),
+    ],
+)  # fmt: skip
+def test_what_the_crate_may_declare_is_no_name_of_the_library(called: str, own: str, tmp_path: Path) -> None:
+    body = CONTRACTED.replace(ONE, called)
+    more = tuple(own.replace("ONE", one).replace("TWO", two) for one, two in ((ONE, TWO), (TWO, ONE)))
+    found = compared(tmp_path, body, body, given=HELD, result=SUMS, more=(more[0], more[1]))
+    assert (found.status, "not followed" in found.why) == ("unknown", True), found.why
+
+
+@pytest.mark.parametrize(("name", "status"), [("vector_final", "proved"), ("vector_final_mine", "unknown")])
+def test_a_method_of_the_crate_is_no_stage_however_it_is_called(name: str, status: str, tmp_path: Path) -> None:
+    body = ADDED.replace(".vector_final()", f".{name}().vector_final()")
+    own = [f"trait More {{ fn {name}(self) -> Self {{ other({one}); self }} }}" for one in (1, 2)]
+    assert compared(tmp_path, body, body, more=(own[0], own[1])).status == status
+
+
+@pytest.mark.parametrize(
+    "written", ["let m: MODE = Mode::get();", "const m: MODE = Mode::get();", "fn g() -> MODE { Mode::get() } let m = g();"]
+)  # fmt: skip
+def test_the_type_beside_a_value_may_decide_what_it_is(written: str, tmp_path: Path) -> None:
+    body = ADDED.replace("let e", f"{written} let e").replace("100", "m")
+    for other, status in (("One", "proved"), ("Two", "unknown")):
+        kernels = [body.replace("MODE", mode) for mode in ("One", other)]
+        assert compared(tmp_path, kernels[0], kernels[1]).status == status
+
+
+def test_a_value_that_its_methods_may_change_decides_nothing(tmp_path: Path) -> None:
+    body = ADDED.replace("100", "m")
+    early, late = body.replace("let e", "m.set(3); let e"), body.replace(STORE, f"m.set(3); {STORE}")
+    for mutable, given in (("mut m: Mode", "Mode::of(1)"), ("(mut m, n): (Mode, Mode)", "(Mode::of(1), Mode::of(2))")):
+        own = [f"fn h(ctx: &mut Context, x: &T, {mutable}) -> T {{ {one} }}" for one in (early, late)]
+        call = f"h(ctx, x, {given})"
+        assert compared(tmp_path, call, call, more=(own[0], own[1])).status == "unknown"
 
 
 ONTO = "ctx.main.begin(d.view()).fetch::<m![L], m![F]>().collect::<m![L], m![F # 32]>().vector_init().commit_view(e.view_mut());"
@@ -223,7 +276,7 @@ OF_I32 = ADDED.replace("let d: D", "let d: E").replace("let e: D", "let e: E")
         (".vector_fxp(FxpBinaryOp::AddFxp, 100)", "", "103 3"), (".vector_fxp(FxpBinaryOp::AddFxp, 100)", ".vector_logic(LogicBinaryOpI32::BitOr, 4)", "103 7"),
         ("AddFxp, 100)", "AddFxp, 60).vector_clip(ClipBinaryOpI32::AddFxp, 40)", ""), ("AddFxp, 100)", "AddFxp, 100).vector_clip(ClipBinaryOpI32::Max, 7)", ""),
         ("FxpBinaryOp::AddFxp", "FxpBinaryOp::MulFxp", ""), ("FxpBinaryOp::AddFxp", "FpBinaryOp::MulF", ""), ("AddFxp, 100", "MulInt, 2_000_000", ""),
-        ("vector_init()", "vector_init().vector_reinterpret::<f32>()", ""),
+        ("vector_init()", "vector_init().vector_reinterpret::<f32>()", ""), ("FxpBinaryOp::AddFxp", "FxpBinaryOp::SubFxp.negated()", ""),
     ],
 )  # fmt: skip
 def test_numbers_that_are_one_everywhere_show_a_difference(old: str, new: str, shown: str, tmp_path: Path) -> None:
@@ -231,6 +284,12 @@ def test_numbers_that_are_one_everywhere_show_a_difference(old: str, new: str, s
     found = compared(tmp_path, OF_I32, OF_I32.replace(old, new), given=given, result=I32, more=(E, E))
     told = [str(found.witness[word]) for word in ("first", "second")] if found.witness else []
     assert (found.status, " ".join(told)) == ("refuted" if shown else "unknown", shown), found.why
+
+
+def test_a_call_that_may_stop_every_run_lets_none_show_a_difference(tmp_path: Path) -> None:
+    body = OF_I32.replace("let e", "let q = Mode::of(1); let e")
+    found = compared(tmp_path, body, body.replace("100", "101"), given=f"x: &{I32}, y: &{I32}", result=I32, more=(E, E))
+    assert found.status == "unknown", found.why
 
 
 def test_a_tensor_that_is_given_shows_a_difference_too(tmp_path: Path) -> None:

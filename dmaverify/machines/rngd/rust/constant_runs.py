@@ -44,6 +44,8 @@ def left_by(kernel: KernelTerms, ends: Sequence[int], given: Sequence[int]) -> l
     """What these buffers hold everywhere in the end, where the tensors that are given hold these numbers; None where
     that is not known.
     """
+    if any(_name(call) != ("FpBinaryOp", "MulF") for call in kernel.calls):  # which may stop every run
+        return [None for _ in ends]
     values: list[Number] = []
     kinds: list[str] = []
     for one in kernel.terms:
@@ -109,8 +111,10 @@ def _made(operation: Hashable, left: Fraction, right: Fraction, kind: str) -> Fr
 
 def _name(operation: Hashable) -> tuple[str, str]:
     """The type and the variant that a path of the library ends with; of `MulF(..)` that of the call."""
-    while isinstance(operation, tuple) and operation and operation[0] != "path":
-        operation = operation[0]
+    if isinstance(operation, tuple) and operation[:1] == ("as",):
+        operation = operation[2]
+    if isinstance(operation, tuple) and len(operation) > 1 and isinstance(operation[0], tuple):  # a call, or a method's
+        operation = operation[0] if not isinstance(operation[1], str) else None
     if not isinstance(operation, tuple) or len(operation) != 2:
         return "", ""
     first, rest = operation[1]
@@ -129,6 +133,8 @@ def _number(words: Hashable) -> Fraction | None:
         case ("literal", str(text)):
             plain = text.replace("_", "").removesuffix("f32")
             return Fraction(plain) if plain.replace(".", "", 1).isdecimal() else None
+        case ("as", "f32", inner):
+            return _number(inner)
         case ("unary_expression", "-", inner):
             found = _number(inner)
             return -found if found is not None else None

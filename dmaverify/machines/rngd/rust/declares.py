@@ -60,6 +60,13 @@ def declares_method(scope: NameScope, name: str, *, of_integers: bool = False) -
     return any(one.writes for one in known) and any(name in one.given for one in known)
 
 
+def declares_constant(scope: NameScope, name: str) -> bool:
+    """Whether the crate may declare a constant of that name, in a trait or anywhere, or call another crate by it."""
+    sought = re.compile(rf"\b(?:const|extern\s+crate\s+\w+\s+as)\s+(?:r#)?(?:{re.escape(name)}\b|\$)".encode())
+    codes = dict.fromkeys(code for one in modules_of(scope.module, True) for code in one.texts)
+    return any(sought.search(code.data) for code in codes)
+
+
 def _leads(scope: NameScope) -> list[tuple[str, ...]]:
     """The modules that `use` names, each once."""
     paths = dict.fromkeys(use.path if use.name == "*" else use.path[:-1] for use in scope.uses)

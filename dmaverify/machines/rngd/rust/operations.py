@@ -8,7 +8,6 @@ what it begins with, what its stages say and where it ends are all in its term.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -16,13 +15,12 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.code import child, named, parts_of
-from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.integers import ANY
 from dmaverify.machines.rngd.rust.library import Library
-from dmaverify.machines.rngd.rust.module import Item, NameScope
+from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.moves import Site
+from dmaverify.machines.rngd.rust.outside import imported, is_own_method, is_own_stage, may_be_own
 from dmaverify.machines.rngd.rust.terms import KernelTerms, Made
 from dmaverify.machines.rngd.rust.values import Numbers, Opaque, Pipeline, RustTensor, Value
 from dmaverify.values import replace
@@ -39,8 +37,6 @@ _PLAIN = (*_LITERALS, *_COMPOUND, "struct_expression", "call_expression", "scope
 _ENDS = ("commit", "commit_view", "to_trf", "to_vrf")
 _MOVING = ("fetch", "switch", "collect", "transpose", "commit_trim", "commit", "commit_view")
 """Stages that leave every element what it is (without a type that they give it), wherever they put it."""
-_STAGE = re.compile(r"(?:fetch|switch|collect|transpose|contract|vector|cast|commit|to_trf|to_vrf)(?:_|$)")
-"""How methods of the library's own are called, before which none of a trait comes."""
 
 
 class Operations(Bodies):
@@ -97,7 +93,7 @@ class Operations(Bodies):
             return None
         if function.type == "field_expression":  # a method of such a value
             name, of = function.child_by_field_name("field"), function.child_by_field_name("value")
-            if name is None or of is None or _is_own(frame.scope, code.text(name)):
+            if name is None or of is None or is_own_method(frame.scope, code.text(name)):
                 return None
             receiver = self.key_of(code, of, frame, uses if of.type in _PLAIN else None)
             if receiver is None:
@@ -158,10 +154,11 @@ class Operations(Bodies):
         item = frame.scope.path(parts, values=True)
         value = item.node.child_by_field_name("value") if item is not None and item.kind == "const" else None
         if item is not None and value is not None:
-            return self.key_of(item.code, value, Frame(item.scope))
-        if item is not None or any(_of_crate(frame.scope, parts[:many]) for many in range(1, len(parts) + 1)):
-            return None
-        return "path", _whole(frame.scope, parts)
+            frame = Frame(item.scope)
+            declared, key = item.node.child_by_field_name("type"), self.key_of(item.code, value, frame)
+            return self._as(key, item.code, declared, frame) if key is not None else None
+        words = imported(frame.scope, parts) if item is None and not may_be_own(frame.scope, parts) else None
+        return ("path", words) if words is not None else None
 
     def _value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         if node.type not in _PLAIN or self.hushed:
@@ -193,11 +190,48 @@ class Operations(Bodies):
             self.kept.append(made)
         return made
 
+    def _as(self, key: Hashable, code: Code, declared: Node | None, frame: Frame) -> Hashable:
+        """A value's words with the type beside it, which may decide what a call gives; None where it is not known."""
+        while declared is not None and declared.type == "reference_type":
+            declared = declared.child_by_field_name("type")
+        if declared is None or code.text(declared) == "_" or (isinstance(key, tuple) and key[0] == "number"):
+            return key
+        known = self._type_key(code, declared, frame)
+        known = known if known is not None else self._library_name(code, declared, frame)
+        if known is None or (isinstance(key, tuple) and key[0] == "as" and key[1] == known):
+            return key if known is not None else None
+        return "as", known, key
+
+    def _told(self, value: Value | None, code: Code, declared: Node | None, frame: Frame) -> None:
+        """Enters the type that is written beside a value."""
+        if value is not None and id(value) in self.plain:
+            key = self._as(self.plain.pop(id(value)), code, declared, frame)
+            self.plain |= {id(value): key} if key is not None else {}
+
+    def _given_by(self, item: Item, body: Node, frame: Frame, instance: str) -> Value:
+        found = super()._given_by(item, body, frame, instance)
+        self._told(found, item.code, item.node.child_by_field_name("return_type"), frame)
+        return found
+
+    def bind(self, code: Code, pattern: Node | None, value: Value, frame: Frame) -> None:
+        super().bind(code, pattern, value, frame)
+        if pattern is not None and pattern.type == "mut_pattern":
+            self.plain.pop(id(frame.locals.get(code.text(named(pattern)[-1]))), None)
+
+    def passed(self, item: Item, node: Node, name: str, value: Value, made: Value, declared: Value) -> Value:
+        found = super().passed(item, node, name, value, made, declared)
+        self._told(found, item.code, node.child_by_field_name("type"), Frame(item.scope))
+        if child(node, "mutable_specifier") is not None:
+            self.plain.pop(id(found), None)
+        return found
+
     def _let_declaration(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         found = super()._let_declaration(code, node, frame, expected)
         pattern = node.child_by_field_name("pattern")
-        if child(node, "mutable_specifier") is not None and pattern is not None:  # its methods may change it
-            self.plain.pop(id(frame.locals.get(code.text(pattern))), None)
+        bound = frame.locals.get(code.text(pattern)) if pattern is not None else None
+        if child(node, "mutable_specifier") is not None:  # its methods may change it
+            self.plain.pop(id(bound), None)
+        self._told(bound, code, node.child_by_field_name("type"), frame)
         return found
 
     # ------------------------------------------------------------ pipelines
@@ -257,7 +291,7 @@ class Operations(Bodies):
         taken, self.taken = self.taken, outside
         if not self._runs(code, node, name):
             return found
-        if not isinstance(line.made, Made) or line.made.register or _is_own(frame.scope, name):
+        if not isinstance(line.made, Made) or line.made.register or is_own_stage(frame.scope, name):
             self.leave_open(code, node, f"`.{name}()` of what is not followed")
             return found
         into = taken[0][2] if name == "commit_view" and taken else None
@@ -314,12 +348,12 @@ class Operations(Bodies):
         around = node.parent
         if around is None or around.type not in ("let_declaration", "block"):
             return ()
-        declared, where = around.child_by_field_name("type"), frame
+        declared = around.child_by_field_name("type")
         if around.type == "block":
             if around.parent is None or around.parent.type != "function_item" or named(around)[-1] != node:
                 return ()
             declared = around.parent.child_by_field_name("return_type")
-        return () if declared is None else self._type_key(code, declared, where)
+        return () if declared is None else self._type_key(code, declared, frame)
 
     def _type_key(self, code: Code, node: Node, frame: Frame) -> Hashable:
         found = self.types.read(code, node, frame)
@@ -364,29 +398,3 @@ def _no_type_in(key: Hashable) -> bool:
     """Whether no generic argument of an operation is the type of elements."""
     given = key[0] if isinstance(key, tuple) else ()
     return isinstance(given, tuple) and not any(isinstance(one, str) and one != "_" for one in given)
-
-
-def _is_own(scope: NameScope, name: str) -> bool:
-    """Whether the crate may declare a method of that name, for whatever it likes."""
-    own = bool(methods_named(scope, name)) or declares_method(scope, name, of_integers=True)
-    return own and _STAGE.match(name) is None
-
-
-def _of_crate(scope: NameScope, parts: tuple[str, ...]) -> bool:
-    return scope.path(parts) is not None or scope.path(parts, values=True) is not None
-
-
-def _whole(scope: NameScope, parts: tuple[str, ...]) -> Hashable:
-    """A path from its `use` on; where none names it, with all that are imported whole."""
-    named, whole = set[tuple[str, ...]](), set[tuple[str, ...]]()
-    seen, todo = list[NameScope](), [scope]
-    while todo:
-        one = todo.pop()
-        seen.append(one)
-        named |= {use.path for use in one.uses if use.name == parts[0]}
-        stars = [use.path for use in one.uses if use.name == "*"]
-        opened = [one.scope_at(path) for path in stars]
-        whole |= {path for path, own in zip(stars, opened, strict=True) if own is None and path[-1:] != ("prelude",)}
-        outer = one.around if one.kind == "block" else None
-        todo += [own for own in (*opened, outer) if own is not None and own not in seen and own not in todo]
-    return (tuple(sorted(named)), parts[1:]) if named else (parts, tuple(sorted(whole)))
