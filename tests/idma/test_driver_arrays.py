@@ -448,6 +448,16 @@ def test_what_a_launch_may_write_holds_something_else_behind_it(tmp_path: Path, 
     assert any(f"{held} >= 1" in one for one in found.conditions)
 
 
+@pytest.mark.parametrize(("stride", "held"), [(68, "h[2].n"), (-68, "h[2].n"), (0xFFFF_FFBC, "h[2].n'")])
+def test_strides_have_a_sign_where_nobody_says_how_wide_a_pointer_is(tmp_path: Path, stride: int, held: str) -> None:
+    """A `core/internal` (exit 4), before: a stride of 32 bits may be one below 0."""
+    body = f"snrt_dma_start_2d(h, y, 4, {stride}, 4, 2); snrt_dma_wait_all(); {START}(x, g.buf, h[2].n);"
+    found = verdict(tmp_path, f"{STRUCTURES}void f(uint8_t *x, uint8_t *y) {{ {body} snrt_dma_wait_all(); }}")
+    told = "; ".join(found.conditions) + "; ".join(one.message for one in found.findings)
+    assert "core/internal" not in rules(found)
+    assert found.status is not Status.PROVED or f"{held} >= 1" in told
+
+
 @pytest.mark.parametrize(("member", "again"), [("&h[i]", True), ("h[0].buf + i", False)])
 def test_what_rounds_launch_may_write_is_another_number_in_each_round(tmp_path: Path, member: str, again: bool) -> None:
     """The number that was asked for before the loop, before: the first round changes it."""

@@ -222,8 +222,10 @@ class ForeignReader(MemberReader):
         end, dims = low + poly_of(request.length), one.descriptor.dims
         if any(polynomial(number) is not None for dim in dims for number in (dim.reps, dim.dst_stride)):
             return True
+        if not self.word and any(abs(dim.dst_stride) >= 1 << 31 for dim in dims):  # below 0 in 32 bits, or far above
+            return True
         for dim in absolute(dims):
-            jump = (dim.reps - 1) * signed(dim.dst_stride, self.word)
+            jump = (dim.reps - 1) * (signed(dim.dst_stride, self.word) if self.word else dim.dst_stride)
             low, end = low + Poly.of(min(0, jump)), end + Poly.of(max(0, jump))
         trace = self.arguments.trace if self.arguments is not None else None
         apart = (SizeFact("ge", poly) for poly in (low - Poly.of(size or 1 << 64), -end))
