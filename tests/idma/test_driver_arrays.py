@@ -330,6 +330,35 @@ def test_an_address_that_goes_with_that_of_an_array_in_another_way_is_open(tmp_p
         assert verdict(tmp_path, text, "__SIZEOF_POINTER__=8").status is status
 
 
+@pytest.mark.parametrize(
+    ("place", "long", "status", "within"),
+    [
+        ("&p->in", 16, Status.PROVED, []),
+        ("&p->in", 17, Status.PROVED, ["no launch leaves what holds `p->in`"]),
+        ("p->many", 64, Status.PROVED, []),
+        ("&p->many[1]", 48, Status.PROVED, []),
+        ("&p->many[1]", 49, Status.REFUTED, []),
+        ("p", 148, Status.PROVED, []),  # how many there are, the caller knows
+        ("x + 0x1004", 128, Status.PROVED, ["no launch leaves the 64 bytes of `q->b`"]),
+    ],
+)
+def test_a_pointer_to_structures_means_the_member_that_holds_such_ones(
+    tmp_path: Path, place: str, long: int, status: Status, within: list[str]
+) -> None:
+    """Where a launch of `&p->in` ends was nothing that is asked; `x + 0x1004` began in an array at 0x1000, whatever `x`
+    is.
+    """
+    head = (
+        "struct in { uint32_t k; uint8_t b[12]; };\nstruct s { uint32_t n; struct in in, many[4]; uint8_t t[64]; };\n"
+    )
+    head += "struct q { uint32_t n; uint8_t b[64]; };\n"
+    first = f"struct q *q = (struct q *)0x1000; {START}((void *)0x70000000, q->b, 64); snrt_dma_wait_all();"
+    body = f"{first if 'q' in place or 'x' in place else ''} {START}((void *)0x80000000, {place}, {long});"
+    found = verdict(tmp_path, f"{head}void f(struct s *p, uint8_t *x) {{ {body} }}", "__SIZEOF_POINTER__=4")
+    assert (found.status, leaves(found)) == (status, within)
+    assert (rules(found) == {"idma/leaves-array"}) == (status is Status.REFUTED)
+
+
 STRUCTURES = "struct s { uint32_t n; uint8_t buf[64]; };\nstruct s g; static struct s h[4]; extern struct s e;\n"
 
 

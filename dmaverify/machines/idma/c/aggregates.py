@@ -150,10 +150,16 @@ def cells_of(shape: Shape, path: Path = ()) -> Iterator[tuple[Path, Shape]]:
         yield path, shape
 
 
-def first_cells(shape: Shape) -> list[tuple[Path, Shape]]:
-    """The cells of one element of an array, or of a structure."""
+def innermost(shape: Shape) -> Shape:
+    """What an array holds, or an array of arrays; else the type itself."""
     while isinstance(shape, ArrayType):
         shape = shape.element
+    return shape
+
+
+def first_cells(shape: Shape) -> list[tuple[Path, Shape]]:
+    """The cells of one element of an array, or of a structure."""
+    shape = innermost(shape)
     return list(cells_of(shape)) if isinstance(shape, StructType) and count_of(shape) <= MOST_CELLS else []
 
 

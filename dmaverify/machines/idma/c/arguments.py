@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dmaverify.language.numbers import Poly
+from dmaverify.machines.idma.c.aggregates import Shape
 from dmaverify.machines.idma.c.numbers import CHAR, WORD, CType, Value
 from dmaverify.prove.sizes.facts import SizeSymbol
 from dmaverify.prove.sizes.shadow import number_of
@@ -55,6 +56,7 @@ class GivenMember:
     begin: int
     bytes: int
     name: str
+    shape: Shape
     array: bool = True
     first: bool = False
 

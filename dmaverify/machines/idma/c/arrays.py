@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from dmaverify.language.numbers import Poly
-from dmaverify.machines.idma.c.aggregates import Shape, StructType
+from dmaverify.machines.idma.c.aggregates import Shape, StructType, innermost
 from dmaverify.machines.idma.c.arguments import GivenMember, GoneArray, KnownArray, polynomial
 from dmaverify.machines.idma.engine import NO_ADDRESS
 from dmaverify.machines.idma.nd import Corners, extent
@@ -139,16 +139,18 @@ class ReachedArrays:
         return found
 
     def find_members(self, trace: Trace, members: Sequence[GivenMember], pointees: Mapping[Base, Shape]) -> None:
-        """Looks for the members in which sides begin, byte by byte with their addresses: in the largest of some."""
+        """Looks for the members in which sides begin, byte by byte with their addresses: in the largest of some. A side
+        that points at structures begins in what holds such ones, or it means no member.
+        """
         for side, reached in self.sides.items():
             low, around, of = poly_of(reached.low), list[GivenMember](), pointees.get(side)
-            if members and isinstance(of, StructType):
-                self.structures.add(side)
-                continue
-            for one in members:
-                ahead = low - poly_of(one.begin)
-                with_it = all(_rate(ahead, base, trace.floors) == 0 for base in _bases(one))
+            structure = isinstance(of, StructType)
+            for one in members if not structure else (one for one in members if innermost(one.shape) == of):
+                ahead, bases = low - poly_of(one.begin), _bases(one)
+                with_it = all(_rate(ahead, base, trace.floors) == 0 for base in bases)
+                with_it = with_it and (bool(bases) or ahead.constant is not None)
                 around += [one] if with_it and 0 <= ahead.terms.get((), 0) < one.bytes else []
+            self.structures |= {side} if structure and not around else set()
             if around:
                 one = max(around, key=lambda one: one.bytes)
                 self.around[side] = one, one.array and (of is not None or not one.first or low != poly_of(one.begin))

@@ -262,7 +262,8 @@ class ForeignReader(MemberReader):
             begin, first = offset_of(whole.shape, path, self.word), bool(path) and isinstance(path[-1], str)
             first = first and offset_of(whole.shape, path[:-1], self.word) == begin
             long = own if begin is not None else 0
-            self._member_at(GivenMember(base.number + (begin or 0), long, member, isinstance(shape, ArrayType), first))
+            array = isinstance(shape, ArrayType)
+            self._member_at(GivenMember(base.number + (begin or 0), long, member, shape, array, first))
         return replace(base, number=base.number + at)
 
     def _pointer_expression(self, part: Part) -> Value:

@@ -139,7 +139,7 @@ class MemberReader(Launcher):
             known = known and not (member and self._open_end(part, shape))
             first = member and self._place_around(part) == at
             array, long = member and known and isinstance(shape, ArrayType), size_of(shape, self.word) if known else 0
-            self._member_at(GivenMember(at, long, f"{part}", array, first))
+            self._member_at(GivenMember(at, long, f"{part}", shape, array, first))
 
     def _open_end(self, part: Part, shape: Shape) -> bool:
         """Whether an array of one element ends a structure behind a pointer: it stands for as many as there are."""
