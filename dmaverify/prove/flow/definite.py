@@ -15,7 +15,16 @@ from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Use
 from dmaverify.program.rewrite import every, spread, symbols_of, touches_in
 from dmaverify.prove.flow.bounds import narrowed, told, united
-from dmaverify.prove.flow.loops import MOST_EVENTS, MOST_ROUNDS, At, one_by_one, period_of, rhythm_of, steady
+from dmaverify.prove.flow.loops import (
+    MOST_EVENTS,
+    MOST_ROUNDS,
+    MOST_STEPS,
+    At,
+    one_by_one,
+    period_of,
+    rhythm_of,
+    steady,
+)
 from dmaverify.prove.flow.reads import ReadBytes
 from dmaverify.prove.flow.separate import separated
 from dmaverify.prove.flow.written import (
@@ -33,7 +42,6 @@ from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
 MOST_PATHS = 8
-MOST_STEPS = 64  # iterations that are followed until a period leaves the memory as it found it
 
 
 @dataclass

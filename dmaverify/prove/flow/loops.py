@@ -12,7 +12,7 @@ follow the counter, lost by no iteration, count as written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import gcd, lcm
 
@@ -20,7 +20,7 @@ from dmaverify.language.affine import Cond, Lin, World
 from dmaverify.program.instructions import Branch, Event, KernelLoop
 from dmaverify.values import dataclass, replace
 
-MOST_STEPS = 48  # iterations that are followed until a state must have come back
+MOST_STEPS = 48  # iterations that are followed until a state, or what a period leaves, must have come back
 FEW_STEPS = 160  # a loop of fewer is followed to its end, if it has to be
 SMALL_TRIP = 32  # a loop of at most this many is followed to its end, whatever comes back
 MOST_ROUNDS = 16  # iterations of a loop of unknown length that are followed one by one
@@ -85,14 +85,20 @@ def rhythm(world: World, events: Sequence[Event]) -> int:
 
 def period_of(world: World, loop: KernelLoop, terms: Sequence[Lin], at: At) -> int | None:
     """After how many iterations all terms are the same again."""
-    periods = chain(PERIODS, (own_rhythm(world, loop.counter) for _ in (1,)))  # which is looked for last, if at all
+    periods = _periods(world, loop.counter)
     return next((period for period in periods if _same(world, terms, loop.counter, period, at)), None)
 
 
 def rhythm_of(world: World, loop: KernelLoop, period: int, at: At) -> int | None:
     """The first multiple of a period of its terms after which conditions and inner loops are the same again, too."""
-    found = dict.fromkeys((period, *PERIODS, own_rhythm(world, loop.counter)))
-    return next((n for n in found if n % period == 0 and steady(world, loop.body, loop.counter, n, at)), None)
+    periods = (n for n in chain((period,), _periods(world, loop.counter)) if n % period == 0)
+    return next((n for n in periods if steady(world, loop.body, loop.counter, n, at)), None)
+
+
+def _periods(world: World, counter: str) -> Iterator[int]:
+    """Periods to try: short ones, then what the remainders of a counter say, which is a walk over all symbols."""
+    yield from PERIODS
+    yield own_rhythm(world, counter)
 
 
 def steady(world: World, events: Sequence[Event], counter: str, period: int, at: At) -> bool:
