@@ -307,3 +307,28 @@ def test_no_counter_that_begins_with_zero_is_supposed_to_be_more(low: str, made:
     (verdict,) = check_text(Source("k.mlir", COUNTED.format(low=low, made=made, asks=asks)), None)
     assert ["by 0" in f.message for f in verdict.findings] == [True] * open_
     assert verdict.status is (Status.UNKNOWN if open_ else Status.PROVED), verdict
+
+
+@pytest.mark.parametrize(
+    ("by", "open_"),
+    [("%core", True), ("%next", False), ("%count", False), ("%n", False)],
+)
+def test_no_number_of_a_core_is_supposed_to_be_more_than_zero(by: str, open_: bool) -> None:
+    """Every launch has a first core; PROVED where its number "is at least 1", before."""
+    text = f"""func.func @k(%in: !pto.ptr<i8, gm>, %n: i64) {{
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %many = arith.constant 64 : i64
+  %core = pto.get_block_idx -> i64
+  %count = pto.get_block_num -> i64
+  %next = arith.addi %core, %one : i64
+  %long = arith.divui %many, {by} : i64
+  %b = pto.castptr %z : i64 -> !pto.ptr<i8, ub>
+  pto.mte_gm_ub %in, %b, %z, %long nburst(%one, %long, %long)
+    : !pto.ptr<i8, gm>, !pto.ptr<i8, ub>, i64, i64, i64, i64, i64
+  return
+}}
+"""
+    (verdict,) = check_text(Source("k.mlir", text), None)
+    assert any("by 0" in one.message for one in verdict.findings) == open_
+    assert verdict.status is (Status.UNKNOWN if open_ else Status.PROVED), verdict

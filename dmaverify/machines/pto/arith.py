@@ -126,7 +126,8 @@ class Arithmetic(Values):
 
     def at_least_one(self, term: Lin, what: str) -> bool:
         """Whether a term is at least 1, by its range, wherever this runs, or as an assumption that is said; False where
-        it never is, or not in the first iteration, or where a branch around may be what keeps a stated value out.
+        it never is, or not in the first iteration or on the first core, or where a branch around may be what keeps a
+        stated value out.
         """
         claim, around = compare("lt", -term), (*self.when, *self.running)
         low = self.world.interval(term)[0]
@@ -136,7 +137,9 @@ class Arithmetic(Values):
             return True
         if self.when and all(self.world.symbols[n].stated for n in self.world.roots(term)):
             return False
-        first = [self.world.put_cond(one, dict.fromkeys(self.around, ZERO)) for one in (claim, *around)]
+        symbols = (self.world.symbols[name] for name in self.world.roots(term))
+        at_first = {one.name: Lin(one.surely) for one in symbols if one.surely is not None}
+        first = [self.world.put_cond(one, dict.fromkeys(self.around, ZERO) | at_first) for one in (claim, *around)]
         if settled(self.world, first) == NEVER != settled(self.world, first[1:]):
             return False
         self.suppose(f"{what} is at least 1")
