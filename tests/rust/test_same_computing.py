@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import dmaverify as dv
 from dmaverify.jobs.load import load
 from dmaverify.jobs.same_rust import ALIKE, same_rust, same_rust_and_plan
 from dmaverify.prove.sameness import Sameness
@@ -307,3 +308,29 @@ def test_a_gather_is_an_operation_of_its_table_and_its_index(tmp_path: Path) -> 
     for index, status in (("rows", "proved"), ("more", "unknown")):
         found = compared(tmp_path, GATHER, GATHER.replace("rows", index), given=given)
         assert found.status == status, found.why
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status"),
+    [
+        ("let d:", "let main = &mut ctx.sub; let d:", "unknown"),
+        ("ctx.main", "ctx.main", "proved"),
+    ],
+)
+def test_a_context_is_named_where_a_pipeline_begins(old: str, new: str, status: str, tmp_path: Path) -> None:
+    """`main`, a name of whatever the text says, was `ctx.main` (PROVED)."""
+    other = ADDED.replace(old, new)
+    other = other.replace("ctx.main.begin", "main.begin") if status == "unknown" else other
+    found = compared(tmp_path, ADDED, other)
+    assert found.status == status, found.why
+
+
+@pytest.mark.parametrize("macro", ["m", "axes"])
+def test_a_macro_of_the_crate_is_not_the_vendors(macro: str, tmp_path: Path) -> None:
+    """What `m![...]` of the crate's own stands for is not known (PROVED, as the vendor's)."""
+    own = f"macro_rules! {macro} {{ ($($t:tt)*) => {{ }}; }}"
+    text = HEAD.replace("axes!", f"{own}\naxes!")
+    kernel = f"#[device(chip = 1)]\npub fn k(ctx: &mut Context, {GIVEN}) -> T {{ let e: D = x.to_dm(&mut ctx.tdma); {STORE} }}\n"
+    for name, body, status in (("own.rs", text, "unknown"), ("vendor.rs", HEAD, "proved")):
+        (tmp_path / name).write_text(f"{body}{kernel}")
+        assert {one.status.value for one in dv.check(str(tmp_path / name))} == {status}

@@ -370,7 +370,7 @@ def _invoke(scope: NameScope, code: Code, node: Node) -> None:
     if name is None or body is None:
         return
     called = code.text(name).split("::")[-1]
-    if called == "axes":
+    if called == "axes" and scope.macro(called) is None:
         declare_axes(scope, code, body)
         return
     rules = scope.macro(called) if scope.kind == "module" else None  # in a block it makes statements, not items

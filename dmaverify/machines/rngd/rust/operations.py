@@ -16,12 +16,11 @@ from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.code import child, named, parts_of
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.integers import ANY
 from dmaverify.machines.rngd.rust.library import Library
 from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.outside import imported, is_own_method, is_own_stage, may_be_own
-from dmaverify.machines.rngd.rust.terms import KernelTerms, Made
+from dmaverify.machines.rngd.rust.terms import KernelTerms, Made, number_key
 from dmaverify.machines.rngd.rust.values import Numbers, Opaque, Pipeline, RustTensor, Value
 from dmaverify.values import replace
 
@@ -75,7 +74,7 @@ class Operations(Bodies):
         if kind in ("integer_literal", "scoped_identifier", "binary_expression", "identifier"):
             number = self.types.number(code, node, frame)
             if number is not None and number.single is not None:
-                return _of_number(number)
+                return number_key(number)
         if kind in _LITERALS:
             return "literal", code.text(node)
         if kind == "reference_expression" and child(node, "mutable_specifier") is None:
@@ -129,7 +128,7 @@ class Operations(Bodies):
         if place is not None:
             return "given", place
         if isinstance(value, Numbers) and value.single is not None:
-            return _of_number(value)
+            return number_key(value)
         made = self.content_of(value) if uses is not None else None
         if made is not None and uses is not None:
             uses.append(made)
@@ -258,8 +257,11 @@ class Operations(Bodies):
             return line
         unit = node.child_by_field_name("function")
         of = unit.child_by_field_name("value") if unit is not None else None
-        context = code.text(of).split(".")[-1].strip() if of is not None else ""
-        key = self._words(code, node, name, generics, frame, (context,))
+        context = of.child_by_field_name("field") if of is not None else None  # of `ctx.main`, and of no name alone
+        if context is None:
+            self.leave_open(code, node, f"which context `.{name}()` begins on is not known")
+            return line
+        key = self._words(code, node, name, generics, frame, (code.text(context),))
         made_of = self._joined(self.terms.term(name, key, *(one.term for one in known)), known)
         whole = values[0] if name == "begin" and isinstance(values[0], RustTensor) else None
         if whole is None:
@@ -387,11 +389,6 @@ class Operations(Bodies):
         self.terms.write(
             self.terms.term(name, key, *(one.term for one in made)), made, sides[-1], code.span(node), fresh=fresh
         )
-
-
-def _of_number(number: Numbers) -> Hashable:
-    """A number with its type, where one is written."""
-    return "number", number.single, "" if number.type == ANY else number.type
 
 
 def _no_type_in(key: Hashable) -> bool:

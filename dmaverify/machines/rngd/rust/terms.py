@@ -17,6 +17,7 @@ from itertools import combinations
 from dmaverify.errors import Span
 from dmaverify.language.expr import axes_of
 from dmaverify.machines.rngd.rust.cells import share_cells
+from dmaverify.machines.rngd.rust.integers import ANY
 from dmaverify.machines.rngd.rust.values import PLACES, Dtype, Map, Numbers, Opaque, RustTensor, Unknown, Value
 from dmaverify.values import dataclass, field
 
@@ -171,3 +172,8 @@ class KernelTerms:
             first = first or (one.op if key not in world and one.op not in ("read", "into", "over") else "")
             numbers.append(world.setdefault(key, len(world)))
         return [numbers[self.content(one)] for one in ends], first
+
+
+def number_key(number: Numbers) -> Hashable:
+    """A number with its type, where one is written."""
+    return "number", number.single, "" if number.type == ANY else number.type

@@ -247,6 +247,8 @@ class Types(Lookups):
         name, body = node.child_by_field_name("macro"), child(node, "token_tree")
         if name is None or body is None or code.text(name).split("::")[-1] != "m":
             return Unknown(f"`{clip(code.text(node))}` is no mapping", code.span(node))
+        if frame.scope.macro("m") is not None:
+            return Unknown(f"`{clip(code.text(node))}`: `m!` is a macro of this crate", code.span(node))
         return self.mapping_text(code, code.text(body)[1:-1], body.start_byte + 1, frame)
 
     def mapping_text(self, code: Code, text: str, byte: int, frame: Frame) -> Map | Unknown:
