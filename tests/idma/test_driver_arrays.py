@@ -1,5 +1,6 @@
 """Arrays of a driver: launches stay in them, and two of them share no byte while both are there."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -464,6 +465,9 @@ def test_an_array_of_one_element_that_ends_a_structure_stands_for_more(
         (f"{START}(h, y, k);", "h[2].n'"),
         (f"{START}(h[2].buf + k, y, 8);", "h[2].n"),
         (f"{START}(&h[k], y, 8);", "h[2].n'"),
+        ("snrt_dma_start_2d(h, y, 4, 4 * k, 4, 3);", "h[2].n'"),
+        ("snrt_dma_start_2d(h[2].buf, y, 4, 4 * k, 4, 2 * k);", "h[2].n"),
+        ("snrt_dma_start_2d(h + 3, y, 4, -68, 4, k);", "h[2].n'"),
         (f"{START}(y, x, 64);", "h[2].n"),  # that nothing else writes there is a condition
     ],
 )
@@ -497,3 +501,16 @@ def test_what_rounds_launch_may_write_is_another_number_in_each_round(tmp_path: 
     )
     assert found.status is Status.PROVED
     assert any("h[0].n'' <= 64" in one for one in found.conditions) is again
+
+
+@pytest.mark.parametrize(("skipped", "named"), [("sizeof(struct q)", "l->n'"), ("8", "l->n''")])
+def test_rounds_behind_a_structure_of_unknown_size_leave_what_it_holds(
+    tmp_path: Path, skipped: str, named: str
+) -> None:
+    """Each read of `l->n` was another number: how long a pointer is, and so the structure, is not stated."""
+    copied = f"struct q *l = (struct q *)snrt_l1_next(); {START}(l, p, sizeof(struct q)); snrt_dma_wait_all();"
+    round_ = f"{START}((uint8_t *)l + {skipped}, y, l->n); snrt_dma_wait_all();"
+    text = f"struct q {{ uint8_t *a; uint32_t n; }};\nvoid f(struct q *p, uint8_t *y, uint32_t m) {{ {copied} "
+    found = verdict(tmp_path, f"{text}for (uint32_t i = 0; i < m; i++) {{ {round_} }} }}")
+    assert found.status is Status.PROVED
+    assert set(re.findall(r"l->n'*", " ".join(found.conditions))) == {"l->n'", named}

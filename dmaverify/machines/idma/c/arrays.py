@@ -95,7 +95,7 @@ def _bases(member: GivenMember) -> set[str]:
     return {one for one in begin.symbols if begin.terms.get((one,)) == 1}
 
 
-def _whole(poly: Poly, floors: Mapping[str, FloorQuotient]) -> Poly:
+def whole(poly: Poly, floors: Mapping[str, FloorQuotient]) -> Poly:
     """A distance of addresses without how often integers begin again at 0."""
     wraps = {name: by for name, floor in floors.items() if (by := floor.bottom.constant or 0) >= WRAPS}
     over = [(name,) for name, by in wraps.items() if poly.terms.get((name,), 1) % by == 0]
@@ -171,7 +171,7 @@ class ReachedArrays:
         reached, (one, asked) = self.sides[side], self.around.get(side, (None, False))
         if one is None or asked:
             return asked or side in self.structures
-        ends = (_whole(poly_of(at) - poly_of(one.begin), trace.floors) for at in (reached.low, reached.end))
+        ends = (whole(poly_of(at) - poly_of(one.begin), trace.floors) for at in (reached.low, reached.end))
         first, past = (poly.constant for poly in ends)
         return first is not None and past is not None and first >= 0 and past <= one.bytes
 

@@ -18,6 +18,7 @@ from dmaverify.machines.idma.c.aggregates import ObjectPlace, WholeObject
 from dmaverify.machines.idma.c.arguments import Arguments, Stopped
 from dmaverify.machines.idma.c.code import Part, declared
 from dmaverify.machines.idma.c.driver import FunctionOfFile, entry_of
+from dmaverify.machines.idma.c.foreign import Ranges
 from dmaverify.machines.idma.c.loops import LoopRunner
 from dmaverify.machines.idma.c.names import OF_A_CORE, OTHER_ROLE, ROLE, UNREAD
 from dmaverify.machines.idma.c.numbers import CType, Value
@@ -234,8 +235,8 @@ class FollowedDriver(LoopRunner):
             self.leave_open(part, f"`{part}` is read from memory")
         return found
 
-    def _loads(self, at: int, size: int) -> int:
-        self.brought = super()._loads(at, size)
+    def _loads(self, place: Ranges) -> int:
+        self.brought = super()._loads(place)
         return self.brought
 
     def _one_round(self, whole: Part, body: Part, number: Any, first: Mapping[str, tuple[Value, Any]]) -> None:

@@ -28,6 +28,7 @@ from dmaverify.machines.idma.c.aggregates import (
     size_of,
 )
 from dmaverify.machines.idma.c.arguments import GivenMember, GoneArray, polynomial
+from dmaverify.machines.idma.c.arrays import whole
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.effects import DOES, bare, jumps, root_of, target_of
 from dmaverify.machines.idma.c.members import MemberReader
@@ -35,12 +36,15 @@ from dmaverify.machines.idma.c.names import CLUSTER, NO_LAUNCH, OF_A_CORE, OTHER
 from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, is_real, literal, unknown
 from dmaverify.machines.idma.c.run import RESULT
 from dmaverify.machines.idma.c.shapes import STATIC
-from dmaverify.machines.idma.nd import absolute, signed
+from dmaverify.machines.idma.nd import Descriptor, absolute, signed
 from dmaverify.machines.idma.text import ToldDescriptor
-from dmaverify.prove.sizes.facts import SizeFact
+from dmaverify.prove.sizes.bounds import Ends, least_of
 from dmaverify.prove.sizes.shadow import poly_of
-from dmaverify.prove.sizes.trace import Stuck, plainly
+from dmaverify.prove.sizes.trace import Stuck, Trace
 from dmaverify.values import replace
+
+Ranges = tuple[tuple[int, int], ...]
+"""Where something lies, and how many bytes: each of them holds it. Of no bytes: nobody knows how many."""
 
 
 class ForeignReader(MemberReader):
@@ -54,7 +58,9 @@ class ForeignReader(MemberReader):
     def fresh(self) -> None:
         super().fresh()
         self.static: set[MemoryObject] = set()
-        self.held: list[tuple[int, int]] = []  # numbers of memory that are read: where they lie, and how many bytes
+        self.sizes: dict[int, tuple[int, StructType]] = {}  # symbols of structures that are laid out somehow
+        self.extents: dict[int, tuple[ToldDescriptor, tuple[Poly, Poly] | None]] = {}
+        self.held: list[Ranges] = []  # of numbers of memory that are read
 
     # ------------------------------------------------------------ functions of other files
 
@@ -97,7 +103,11 @@ class ForeignReader(MemberReader):
             return found
         if part.field("type") is None and not named:
             return found
-        return self.arguments.same(f"{part}", CType(self.word), least=1)
+        size = self.arguments.same(f"{part}", CType(self.word), least=1)
+        shape = self.sized_shape(part)
+        if isinstance(shape, StructType) and shape.laid and size.number is not None:
+            self.sizes[id(shape)] = size.number, shape
+        return size
 
     # ------------------------------------------------------------ what gets a type
 
@@ -169,7 +179,7 @@ class ForeignReader(MemberReader):
         if type_ is None or real or base.number is None or self.arguments is None:
             return found
         place = self._within(base, str(part.field("field")))
-        loads = self._loads(*place)
+        loads = self._loads(place)
         self.held.append(place)
         key = f"{base.number} {self.epoch} {loads} {part.field('field')} {base.type.target}"
         root = root_of(part)
@@ -194,42 +204,67 @@ class ForeignReader(MemberReader):
         place = self._place_of(at)
         return unknown(f"where `{at}` lies is not known") if place is None else self._pointing(*place)
 
-    def _within(self, base: Value, name: str) -> tuple[int, int]:
-        """Where a member of what a pointer points at lies, and its size; all of that where it is not known."""
+    def _within(self, base: Value, name: str) -> Ranges:
+        """Where a member of what a pointer points at lies, and all of that."""
         shape = base.type.target
         inner = offset_of(shape, (name,), self.word) if isinstance(shape, StructType) else None
         size = size_of(shape.member(name), self.word) if isinstance(shape, StructType) and inner is not None else 0
         assert base.number is not None
-        return (base.number + (inner or 0), size) if size else (base.number, base.type.step)
+        around = base.number, base.type.step or self.sizes.get(id(shape), (0,))[0]
+        return ((base.number + (inner or 0), size), around) if size else (around,)
 
-    def _loads(self, at: int, size: int) -> int:
-        """How many launches so far may write to the `size` bytes at an address, as what goes with that address."""
-        return sum(self._may_write(one, at, size) for one in self.told)
+    def _loads(self, place: Ranges) -> int:
+        """How many launches so far may write to what lies somewhere, as what goes with that address."""
+        return sum(all(self._may_write(one, *span) for span in place) for one in self.told)
 
     def changes_what_is_held(self, launches: int, reads: int) -> bool:
         """Whether launches, from one on, may write what is read, from one read on, in whatever order."""
-        return any(self._may_write(one, *place) for one in self.told[launches:] for place in self.held[reads:])
+        return any(
+            all(self._may_write(one, *span) for span in place)
+            for one in self.told[launches:]
+            for place in self.held[reads:]
+        )
 
     def _may_write(self, one: ToldDescriptor, at: int, size: int) -> bool:
         """Whether a launch that begins at the address of something, or so far from it, is not plain to lie beside its
-        `size` bytes. What begins elsewhere is taken to lie apart, on the condition that nothing changes what is read.
+        `size` bytes. What begins elsewhere, or only reaches it where addresses begin again at 0, is taken to lie apart,
+        on the condition that nothing changes what is read.
         """
-        request, begin, place = one.descriptor.request, poly_of(one.descriptor.request.dst), poly_of(at)
-        low = begin - place
+        dst, trace = one.descriptor.request.dst, self.arguments.trace if self.arguments is not None else None
+        if id(one) not in self.extents:
+            self.extents[id(one)] = one, self._extent(one.descriptor, trace)
+        extent = self.extents[id(one)][1]
+        if trace is None and extent is not None:
+            low, end = (dst - at + (side.constant or 0) for side in extent)
+            return low < (size or 1 << 64) and end > 0
+        begin, place = poly_of(dst), poly_of(at)
+        apart = whole(begin - place, trace.floors if trace is not None else {})
         with_it = any(begin.terms.get(mono) == 1 == place.terms[mono] for mono in place.terms if len(mono) == 1)
-        if low.constant is None and not with_it:
+        if apart.constant is None and not with_it:
             return False
-        end, dims = low + poly_of(request.length), one.descriptor.dims
+        box = _box(trace)
+        return extent is None or not (
+            _holds(apart + extent[0] - poly_of(size or 1 << 64), box) or _holds(-apart - extent[1], box)
+        )
+
+    def _extent(self, descriptor: Descriptor, trace: Trace | None) -> tuple[Poly, Poly] | None:
+        """From where on and up to where a launch writes at most, from the address on at which it begins; None where
+        that is not plain.
+        """
+        low, end, dims = Poly.of(0), poly_of(descriptor.request.length), descriptor.dims
         if any(polynomial(number) is not None for dim in dims for number in (dim.reps, dim.dst_stride)):
-            return True
-        if not self.word and any(abs(dim.dst_stride) >= 1 << 31 for dim in dims):  # below 0 in 32 bits, or far above
-            return True
+            box, floors = _box(trace), trace.floors if trace is not None else {}
+            many, by = poly_of(dims[0].reps), whole(poly_of(dims[0].dst_stride), floors)
+            if len(dims) > 1 or not _holds(many, box):
+                return None
+            up, down = _holds(by, box), _holds(-by, box)
+            return (low, end + many * by) if up else (low + many * by, end) if down else None
         for dim in absolute(dims):
+            if not self.word and abs(dim.dst_stride) >= 1 << 31:  # below 0 in 32 bits, or far above
+                return None
             jump = (dim.reps - 1) * (signed(dim.dst_stride, self.word) if self.word else dim.dst_stride)
             low, end = low + Poly.of(min(0, jump)), end + Poly.of(max(0, jump))
-        trace = self.arguments.trace if self.arguments is not None else None
-        apart = (SizeFact("ge", poly) for poly in (low - Poly.of(size or 1 << 64), -end))
-        return not any(fact.known or plainly(fact, trace.ends if trace is not None else {}) for fact in apart)
+        return low, end
 
     def name(self, part: Part) -> Value:
         found = super().name(part)
@@ -340,3 +375,18 @@ def names_in(number: int | None) -> set[str]:
     """The symbols of a number."""
     poly = None if number is None else polynomial(number)
     return set() if poly is None else set(poly.symbols)
+
+
+def _box(trace: Trace | None) -> Ends:
+    """The ranges of symbols, and of quotients of what is not negative."""
+    box = Ends() if trace is None else dict(trace.ends)
+    for one in trace.floors.values() if trace is not None else ():
+        if one.name not in box and _holds(one.top, box) and _holds(one.bottom, box):
+            box[one.name] = (0, None)
+    return box
+
+
+def _holds(poly: Poly, box: Ends) -> bool:
+    """Whether a number is never below 0 where symbols have these ranges."""
+    least = least_of(poly, box)
+    return least is not None and least >= 0

@@ -246,12 +246,17 @@ class ShapeReader(Evaluator):
         shape = self.shape_of(part) if part.type in ("struct_specifier", "type_identifier") else None
         return size_of(shape, self.word) if isinstance(shape, StructType) else 0
 
-    def _sizeof_expression(self, part: Part) -> Value:
+    def sized_shape(self, part: Part) -> Shape | None:
+        """The type of which `sizeof` asks the size."""
         type_, value = part.field("type"), self.operand(part.field("value"))
         inner = type_.field("type") if type_ is not None and type_.field("declarator") is None else None
         shape = self.shape_of(inner) if inner is not None else self.static_shape(value)
         if shape is None and value is not None and value.type == "identifier":
             shape = self.shape_of(value)  # a type in parentheses
+        return shape
+
+    def _sizeof_expression(self, part: Part) -> Value:
+        value, shape = self.operand(part.field("value")), self.sized_shape(part)
         size = size_of(shape, self.word) if isinstance(shape, (ArrayType, StructType)) else 0
         if isinstance(shape, CType) and value is not None and value.type in ELEMENTS:
             size = size_of(shape, self.word)
