@@ -60,6 +60,7 @@ class ForeignReader(MemberReader):
         self.static: set[MemoryObject] = set()
         self.sizes: dict[int, tuple[int, StructType]] = {}  # symbols of structures that are laid out somehow
         self.extents: dict[int, tuple[ToldDescriptor, tuple[Poly, Poly] | None]] = {}
+        self.counted: dict[tuple[Poly, ...], tuple[int, ToldDescriptor | None, int]] = {}
         self.held: list[Ranges] = []  # of numbers of memory that are read
 
     # ------------------------------------------------------------ functions of other files
@@ -215,7 +216,13 @@ class ForeignReader(MemberReader):
 
     def _loads(self, place: Ranges) -> int:
         """How many launches so far may write to what lies somewhere, as what goes with that address."""
-        return sum(all(self._may_write(one, *span) for span in place) for one in self.told)
+        key = tuple(poly_of(number) for span in place for number in span)
+        seen, last, found = self.counted.get(key, (0, None, 0))
+        if seen and (len(self.told) < seen or self.told[seen - 1] is not last):  # some were taken back
+            seen, found = 0, 0
+        found += sum(all(self._may_write(one, *span) for span in place) for one in self.told[seen:])
+        self.counted[key] = len(self.told), self.told[-1] if self.told else None, found
+        return found
 
     def changes_what_is_held(self, launches: int, reads: int) -> bool:
         """Whether launches, from one on, may write what is read, from one read on, in whatever order."""
