@@ -38,6 +38,8 @@ GENERIC = (
     f"fn part<const W: usize>(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o', width='W')} }}"
 )
 MACRO = f"macro_rules! parts {{ ($ctx:ident, $x:ident, $out:ident, $($o:expr),*) => {{ $( {copy('$o', source='$x', into='$out').replace('ctx.tdma', '$ctx.tdma')} )* }} }}"
+OWN = "fn own(ctx: &mut Context, at: usize) { let mut i = 0; i = at + 1; } fn back(ctx: &mut Context, at: usize) { let mut i = 0; i = at - 1; }"
+BACK = "let back = |at: usize| { let i; i = at - 1; i };"
 BRANCHES = f"{{ for i in 0..4 {{ {EACH} }} }} else {{ for i in 0..3 {{ {EACH} }} }}"
 
 SOUND = [
@@ -65,6 +67,7 @@ SOUND = [
     (f"(0..4).for_each(|i| {{ {EACH} }});", ""), (f"let pair = (x, 4); for i in 0..pair.1 {{ {copy('16 * i', source='pair.0')} }}", ""),
     (f"let j = J {{ t: x, n: 4 }}; for i in 0..j.n {{ {copy('16 * i', source='j.t')} }}", f"struct J<'a> {{ t: &'a {HBM}, n: usize }}"),
     (f"if B::SIZE == 0 {{ return out; }} for i in 0..4 {{ {EACH} }}", ""),
+    (f"let mut i = 0; while i < 4 {{ {EACH} i += 1; own(ctx, i); }}", OWN), (f"{BACK} let mut i = 0; for _ in 0..4 {{ {EACH} i += 1; let k = back(i); }}", ""),
 ]  # fmt: skip
 FAULTY = [
     (f"for i in 0..3 {{ {EACH} }}", ""), (f"for i in 1..4 {{ {EACH} }}", ""), (f"for i in 0..=2 {{ {EACH} }}", ""),
@@ -84,6 +87,7 @@ FAULTY = [
     ("parts!(ctx, x, out, 0, 16, 48);", MACRO), (f"let mut go = |o: usize| {{ {copy('o')} }}; for i in 0..3 {{ go(16 * i); }}", ""),
     (f"(0..3).for_each(|i| {{ {EACH} }});", ""), (f"let pair = (x, 3); for i in 0..pair.1 {{ {copy('16 * i', source='pair.0')} }}", ""),
     (f"let j = J {{ t: x, n: 3 }}; for i in 0..j.n {{ {copy('16 * i', source='j.t')} }}", f"struct J<'a> {{ t: &'a {HBM}, n: usize }}"),
+    (f"let mut i = 0; while i < 4 {{ {EACH} i += 2; back(ctx, i); }}", OWN), (f"{BACK} let mut i = 0; while i < 4 {{ {EACH} i += 2; let k = back(i); }}", ""),
 ]  # fmt: skip
 
 
