@@ -68,6 +68,7 @@ SOUND = [
     (f"let j = J {{ t: x, n: 4 }}; for i in 0..j.n {{ {copy('16 * i', source='j.t')} }}", f"struct J<'a> {{ t: &'a {HBM}, n: usize }}"),
     (f"if B::SIZE == 0 {{ return out; }} for i in 0..4 {{ {EACH} }}", ""),
     (f"let mut i = 0; while i < 4 {{ {EACH} i += 1; own(ctx, i); }}", OWN), (f"{BACK} let mut i = 0; for _ in 0..4 {{ {EACH} i += 1; let k = back(i); }}", ""),
+    (f"if B::SIZE > 0 {{ {SLICES} }} else {{ let mut i = 4; while i > 0 {{ i -= 1; {EACH} }} }}", ""),
 ]  # fmt: skip
 FAULTY = [
     (f"for i in 0..3 {{ {EACH} }}", ""), (f"for i in 1..4 {{ {EACH} }}", ""), (f"for i in 0..=2 {{ {EACH} }}", ""),
