@@ -32,6 +32,7 @@ def kernel(lines: str, before: str = "") -> str:
 EACH, S = copy("16 * i"), copy("s")
 REST = copy("16") + copy("32") + copy("48")
 SLICES = copy("0") + REST
+ALL = "x.view().to_hbm_view(&mut ctx.tdma, out.view_mut());"
 HELPER = f"fn part(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o')} }}"
 DEEP = f"mod deep {{ use super::*; pub mod inner {{ use super::super::*; pub fn go(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o')} }} }} }}\nuse deep::inner::go as step;"
 GENERIC = (
@@ -223,6 +224,12 @@ def test_no_loop_moves_a_number_of_which_nothing_is_taken() -> None:
         (f"if ready() {{ {copy('0')} }} if other() {{ {copy('0')} }} {REST}", "unknown"),
         (f"if M {{ {copy('0')} }} if !M {{ {copy('0')} }} {REST}", "proved"),
         (f"for i in 0..2 {{ {copy('0')} if other() {{ break; }} }} {REST}", "unknown"),
+        (f"for i in 0..99 {{ if i < 5 {{ {copy('16 * (i % 4)')} }} }} {SLICES}", "unknown"),
+        (f"for i in 0..99 {{ if i % 2 == 0 {{ {copy('0')} }} else {{ {copy('0')} }} }} {SLICES}", "unknown"),
+        (f"for i in 0..9 {{ {copy('i * 48 % 64')} }} {SLICES}", "unknown"),
+        (f"{copy('read() % 4 * 16')} {SLICES}", "unknown"),
+        (f"if ready() {{ {copy('read() % 4 * 16')} panic!(); }} {SLICES}", "proved"),
+        (f"{ALL} {copy('read() % 4 * 16')} {SLICES}", "proved"),
     ],
 )
 def test_writes_behind_conditions_that_may_meet_are_no_pass(lines: str, status: str) -> None:
