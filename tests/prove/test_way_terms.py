@@ -79,7 +79,8 @@ def drawn_number(draw: random.Random, ends: tuple[int, int], deep: int) -> WayTe
         return WayTerm(NUMBER, (), ends, draw.randrange(*ends))
     op = draw.choice((*ARITHMETIC, "as", "neg"))
     if op == "as":
-        return WayTerm("as", (drawn_number(draw, draw.choice(TYPES), deep - 1),), ends)
+        truth = drawn_truth(draw, 1) if deep > 1 and draw.random() < 0.5 else None
+        return WayTerm("as", (truth or drawn_number(draw, draw.choice(TYPES), deep - 1),), ends)
     count = 1 if op == "neg" and ends[0] else 2
     parts = tuple(drawn_number(draw, ends, deep - 1) for _ in range(count))
     return WayTerm("-" if op == "neg" and count == 2 else op, parts, ends)

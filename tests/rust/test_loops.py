@@ -32,12 +32,15 @@ def kernel(lines: str, before: str = "") -> str:
 EACH, S = copy("16 * i"), copy("s")
 REST = copy("16") + copy("32") + copy("48")
 SLICES = copy("0") + REST
+ALL = "x.view().to_hbm_view(&mut ctx.tdma, out.view_mut());"
 HELPER = f"fn part(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o')} }}"
 DEEP = f"mod deep {{ use super::*; pub mod inner {{ use super::super::*; pub fn go(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o')} }} }} }}\nuse deep::inner::go as step;"
 GENERIC = (
     f"fn part<const W: usize>(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o', width='W')} }}"
 )
 MACRO = f"macro_rules! parts {{ ($ctx:ident, $x:ident, $out:ident, $($o:expr),*) => {{ $( {copy('$o', source='$x', into='$out').replace('ctx.tdma', '$ctx.tdma')} )* }} }}"
+OWN = "fn own(ctx: &mut Context, at: usize) { let mut i = 0; i = at + 1; } fn back(ctx: &mut Context, at: usize) { let mut i = 0; i = at - 1; }"
+BACK = "let back = |at: usize| { let i; i = at - 1; i };"
 BRANCHES = f"{{ for i in 0..4 {{ {EACH} }} }} else {{ for i in 0..3 {{ {EACH} }} }}"
 
 SOUND = [
@@ -65,6 +68,8 @@ SOUND = [
     (f"(0..4).for_each(|i| {{ {EACH} }});", ""), (f"let pair = (x, 4); for i in 0..pair.1 {{ {copy('16 * i', source='pair.0')} }}", ""),
     (f"let j = J {{ t: x, n: 4 }}; for i in 0..j.n {{ {copy('16 * i', source='j.t')} }}", f"struct J<'a> {{ t: &'a {HBM}, n: usize }}"),
     (f"if B::SIZE == 0 {{ return out; }} for i in 0..4 {{ {EACH} }}", ""),
+    (f"let mut i = 0; while i < 4 {{ {EACH} i += 1; own(ctx, i); }}", OWN), (f"{BACK} let mut i = 0; for _ in 0..4 {{ {EACH} i += 1; let k = back(i); }}", ""),
+    (f"if B::SIZE > 0 {{ {SLICES} }} else {{ let mut i = 4; while i > 0 {{ i -= 1; {EACH} }} }}", ""),
 ]  # fmt: skip
 FAULTY = [
     (f"for i in 0..3 {{ {EACH} }}", ""), (f"for i in 1..4 {{ {EACH} }}", ""), (f"for i in 0..=2 {{ {EACH} }}", ""),
@@ -84,6 +89,7 @@ FAULTY = [
     ("parts!(ctx, x, out, 0, 16, 48);", MACRO), (f"let mut go = |o: usize| {{ {copy('o')} }}; for i in 0..3 {{ go(16 * i); }}", ""),
     (f"(0..3).for_each(|i| {{ {EACH} }});", ""), (f"let pair = (x, 3); for i in 0..pair.1 {{ {copy('16 * i', source='pair.0')} }}", ""),
     (f"let j = J {{ t: x, n: 3 }}; for i in 0..j.n {{ {copy('16 * i', source='j.t')} }}", f"struct J<'a> {{ t: &'a {HBM}, n: usize }}"),
+    (f"let mut i = 0; while i < 4 {{ {EACH} i += 2; back(ctx, i); }}", OWN), (f"{BACK} let mut i = 0; while i < 4 {{ {EACH} i += 2; let k = back(i); }}", ""),
 ]  # fmt: skip
 
 
@@ -218,6 +224,12 @@ def test_no_loop_moves_a_number_of_which_nothing_is_taken() -> None:
         (f"if ready() {{ {copy('0')} }} if other() {{ {copy('0')} }} {REST}", "unknown"),
         (f"if M {{ {copy('0')} }} if !M {{ {copy('0')} }} {REST}", "proved"),
         (f"for i in 0..2 {{ {copy('0')} if other() {{ break; }} }} {REST}", "unknown"),
+        (f"for i in 0..99 {{ if i < 5 {{ {copy('16 * (i % 4)')} }} }} {SLICES}", "unknown"),
+        (f"for i in 0..99 {{ if i % 2 == 0 {{ {copy('0')} }} else {{ {copy('0')} }} }} {SLICES}", "unknown"),
+        (f"for i in 0..9 {{ {copy('i * 48 % 64')} }} {SLICES}", "unknown"),
+        (f"{copy('read() % 4 * 16')} {SLICES}", "unknown"),
+        (f"if ready() {{ {copy('read() % 4 * 16')} panic!(); }} {SLICES}", "proved"),
+        (f"{ALL} {copy('read() % 4 * 16')} {SLICES}", "proved"),
     ],
 )
 def test_writes_behind_conditions_that_may_meet_are_no_pass(lines: str, status: str) -> None:

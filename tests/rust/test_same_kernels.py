@@ -86,9 +86,29 @@ def test_other_bytes_in_a_tensor_that_others_see_are_a_difference(body: str, sai
     assert "its result begins at hbm, byte 73728, here" in found.notes
 
 
+TURNED = "trait Turn { fn rev(self) -> Self; } impl Turn for [usize; 6] { fn rev(self) -> Self { self } }"
+
+
+@pytest.mark.parametrize(("lines", "status", "said"), [
+    ("let mut i = 6; while i > 0 { i -= 1; @i@ }", "proved", ""), ("let mut i = 6; while i > 0 { i -= 1; @5 - i@ }", "refuted", "byte 640"),
+    ("let mut i = 0; loop { if i == 6 { break; } @i@ i += 1; }", "proved", ""), ("for i in 0..9 { if i > 5 { continue; } @i@ }", "proved", ""),
+    ("let k = [1, 0, 2, 3, 5, 4]; for j in 0..6 { let i = k[j]; @i@ }", "proved", ""), ("let k = [1, 0, 2, 3, 5, 4]; for i in 0..6 { @k[i]@ }", "refuted", "byte 128"),
+    ("(0..6).step_by(1).for_each(|i| { @i@ });", "proved", ""), ("let mut k = 4; k += 2; for i in 0..6 { @(i + k) % 6@ }", "unknown", "compound assignment"),
+    ("let mut k = [4, 6]; k.swap(0, 1); for i in 0..6 { @(i + k[0]) % 6@ }", "unknown", "`.swap()`"), ("for i in [0, 1, 2, 3, 4, 5].rev() { @i@ }", "unknown", "`.rev()`"),
+])  # fmt: skip
+def test_loops_and_tables_are_followed_as_far_as_their_numbers_are(
+    lines: str, status: str, said: str, tmp_path: Path
+) -> None:
+    copy = BY_TILES[BY_TILES.index("x.view") : BY_TILES.index("    }\n")]
+    first, at, last = lines.split("@")
+    found = compared(tmp_path, THROUGH, f"let mut r = T::new(); {first}{copy.replace('AT', at)}{last} r", more=TURNED)
+    assert (found.status, said in found.why) == (status, True), found.why
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
+        ("let d: D = [x, y][0].to_dm(C); STORE", "array expression"),
         ("let d: D = if ready() { LOAD } else { LOAD }; STORE", "`ready` is a call"),
         ("let d: D = if D::READY { LOAD } else { LOAD }; STORE", "a branch that is not decided"),
         ("let mut d: D = LOAD; d = y.to_dm(&mut ctx.tdma); STORE", "assignment"),

@@ -169,6 +169,7 @@ ASKED = {  # what no number that a run is given lets pass, and what one does
     "let s = &t[..2]; let k = s[2];": "let s = &t[..2]; let k = s[1];", "let s = &t[n % 2 + 2..]; let k = s[2];": "let s = &t[n % 2 + 2..]; let k = s[1];",
     "let p = P { k: 1, j: n % 1 }; let k = 7 / p.j;": "let p = P { k: 1, j: n }; let k = 7 / p.j;", "let p = (1, n % 4 + 4); let k = t[p.1];": "let p = (1, n % 4 + 3); let k = t[p.1];",
     "let k = &t[n % 4 + 4..3];": "let k = &t[n % 4..3];", "for k in t.chunks(n % 1) {}": "for k in t.chunks(n % 2) {}", "let k = t[9];": "let k = t[3];",
+    "assert!(c); let k = 7 / (!c as usize);": "assert!(!c); let k = 7 / (!c as usize);", "let k = t[(n < m || !c) as usize + 4];": "let k = t[(n < m || !c) as usize + 3];",
 }  # fmt: skip
 
 

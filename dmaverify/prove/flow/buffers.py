@@ -17,7 +17,7 @@ from dmaverify.program.ways import OnWay
 from dmaverify.prove.flow.tiles_twice import comes_back
 from dmaverify.prove.flow.unwritten import CellsLeft, RowAccess, left_of, met, met_in_turns
 from dmaverify.prove.flow.ways import Passed, Ways, WaysUndecided
-from dmaverify.prove.meet import Walk
+from dmaverify.prove.meet import Walk, apart, difference
 from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
@@ -146,15 +146,17 @@ class BufferJudge:
 
     def judge(self) -> Iterator[Judged]:
         """What is wrong with the writes, or could not be said."""
-        buffer = self.buffer
+        buffer, used = self.buffer, list[Judged]()
         if not buffer.writes:
-            yield from self._never()
+            used += self._never()
         elif buffer.own:
-            yield from self._used()
+            used += self._used()
         elif not self.ways.all_pass(OnWay(), [write.when for write in buffer.writes]):
-            yield OpenClaim(DEFINITE, f"that `{buffer.name}` is written on every way is not claimed", unknown=False)
+            said = f"that `{buffer.name}` is written on every way is not claimed"
+            used.append(OpenClaim(DEFINITE, said, unknown=False))
+        yield from used
         if buffer.tiled:
-            yield from self._counted()
+            yield from self._counted(open_=bool(used))
 
     # ------------------------------------------------------------ written before it is used
 
@@ -202,7 +204,7 @@ class BufferJudge:
         if row is None:
             return self._open(use, "the digits of its mapping depend on one another")
         read = replace(row, around=frozenset(use.when.turns), when=use.when)
-        loops = [loop for loop, turns in use.when.turns.items() if loop >= self.buffer.since and turns != 1]
+        loops = self._loops(use)
         behind = [w for w in self.buffer.writes if w.at >= use.at and not w.when.turns.keys().isdisjoint(loops)]
         found = self._missed(use, read.cells, [(write.cells, write) for write in (*before, *behind)])
         sure, later = ([w.placed for w in some if w.placed and not w.may] for some in (before, behind))
@@ -259,8 +261,10 @@ class BufferJudge:
 
     # ------------------------------------------------------------ counted
 
-    def _counted(self) -> Iterator[CellsFound | TurnsAgain | OpenClaim]:
-        """Cells that tiles write twice; of a buffer that the function was given, cells that they leave as well."""
+    def _counted(self, *, open_: bool) -> Iterator[CellsFound | TurnsAgain | OpenClaim]:
+        """Cells that tiles write twice; of a buffer that the function was given, cells that they leave as well.
+        `open_`: something was said of its uses.
+        """
         buffer = self.buffer
         rows = [(write.cells, write.when) for write in buffer.writes if write.cells is not None]
         unclear = len(rows) < len(buffer.writes) or any(write.may or not write.certain for write in buffer.writes)
@@ -270,6 +274,8 @@ class BufferJudge:
                 why = _doubt(buffer.writes) if unclear or buffer.whole is None else self._many
                 said = f"that the tiles cover `{buffer.name}`, no part of it twice, is not judged"
                 yield OpenClaim(COVER, said, why, unknown=False)
+            elif buffer.alone and not open_ and all(write.tiled for write in buffer.writes):
+                yield from self._perhaps_twice()
             return
         never = found.never
         if never.any() and not (buffer.own and buffer.uses):
@@ -304,6 +310,30 @@ class BufferJudge:
                 return told
             doubt = doubt or told
         return doubt
+
+    def _perhaps_twice(self) -> Iterator[OpenClaim]:
+        """That two writes may have a cell in common in one run, of which those of one are not all known: of a buffer
+        whose cells are all written otherwise.
+        """
+        for one, other in combinations_with_replacement(self.buffer.writes, 2):
+            if not self._apart(one, other) and self._on_one_way(one.when, other.when):
+                yield self._not_once(_doubt([one, other]))
+                return
+
+    def _loops(self, write: HeldAccess) -> set[int]:
+        """The loops around a write in which the buffer is one."""
+        return {loop for loop, turns in write.when.turns.items() if loop >= self.buffer.since and turns != 1}
+
+    def _apart(self, one: HeldAccess, other: HeldAccess) -> bool:
+        """Whether two writes never have a cell in common; of one: two of its turns."""
+        a, b = one.cells, other.cells
+        if one is other and not self._loops(one):
+            return True
+        if a is None or b is None or not (one.certain and other.certain):
+            return False
+        if one is not other:
+            return apart(difference(a, b))
+        return self._again(one) is None and comes_back(a.straight) == "none"
 
     def _by_itself(self, write: HeldAccess) -> CellsFound | OpenClaim | None:
         """An element that one write has in two turns."""
@@ -345,9 +375,8 @@ class BufferJudge:
             if turns > move.count:
                 return TurnsAgain(write, turns, move.count)
         read = {loop for use in self.buffer.uses for loop in use.when.turns}
-        around = {loop for loop, turns in write.when.turns.items() if loop >= self.buffer.since and turns != 1}
         moving = {loop for move in write.row.moves for loop in move.loops}
-        still = around - moving - read  # they neither move it, nor read the buffer, nor make it anew
+        still = self._loops(write) - moving - read  # they neither move it, nor read the buffer, nor make it anew
         if any(write.when.turns[loop] > 1 for loop in still):
             return TurnsAgain(write)
         said = f"that the tile in line {write.line} writes `{self.buffer.name}` once is not decided"

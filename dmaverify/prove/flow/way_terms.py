@@ -15,6 +15,8 @@ from dmaverify.values import dataclass, field
 
 Ends = tuple[int | None, int | None]
 """The least and the greatest value; None where there is none that is known."""
+_TRUTHS = {"and", "or", "not", "==", "<", "stops"}
+"""What is 1 where it holds and 0 where not, as a number."""
 
 
 @dataclass
@@ -70,7 +72,11 @@ class TermReader:
     def number(self, term: WayTerm) -> tuple[Lin, bool]:
         """A number, and whether it is exact."""
         if term not in self.known:
-            made, exact = self._exactly(term, [self.number(one) for one in term.parts])
+            if term.op in _TRUTHS:
+                holds, exact = self.truth(term)
+                made = self.world.choose(holds, Lin(1), Lin(0))
+            else:
+                made, exact = self._exactly(term, [self.number(one) for one in term.parts])
             if self.wraps and term.ends is not None and not _inside(self.world.interval(made), term.ends):
                 made, exact = self._some(term.ends[0], term.ends[1] - 1), False
             self.known[term] = made, exact

@@ -108,6 +108,7 @@ class Bodies(Invocations):
         expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
         before = self.result, self.instance, self.item, self.let, self.returned
         self.result, self.instance, self.item, self.let, self.returned = expected, instance, item, "", []
+        around, self.live = self.live, {}  # of the caller's loops: its variables have other names here
         self.stack.append(item)
         passed = self.walk.dead
         try:
@@ -123,6 +124,7 @@ class Bodies(Invocations):
         finally:
             self.stack.pop()
             self.result, self.instance, self.item, self.let, self.returned = before
+            self.live = around
 
     def judged_alone(self, item: Item, values: list[Value]) -> bool:
         """Whether a function has verdicts of its own that say all there is of a call with these arguments: a kernel, or

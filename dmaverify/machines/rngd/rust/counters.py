@@ -117,8 +117,8 @@ class Counters(Choices):
         return found
 
     def changed(self, code: Code, node: Node, name: str, frame: Frame) -> None:
-        """`i += 1`, `i = j`: a number that a loop is read by; where nothing gets here it stays."""
-        if self.walk.dead or self.dead:
+        """`i += 1`, `i = j`: a number that a loop is read by; it stays where no turn gets here."""
+        if self.walk.dead:
             return
         turn = next((number for number, kind, _ in reversed(self.walk.scopes) if kind == "turn"), -1)
         left = any(scope == turn for scope, _ in self.walk.exits)

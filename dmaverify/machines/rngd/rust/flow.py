@@ -345,7 +345,7 @@ class ControlFlow(Counters):
             own = given if not isinstance(given, list) else given[number] if number < len(given) else Unknown("")
             value = own if declared is None else self.typed(own, self.types.read(code, declared, frame))
             self.bind(code, one.child_by_field_name("pattern") or one, value, inside)
-        before, self.returned = self.returned, []
+        before, self.returned, live, self.live = self.returned, [], self.live, {}
         try:
             with self.walk.within("function"):
                 found = self.value(code, body, inside, expected) if body is not None else Unknown("")
@@ -354,7 +354,7 @@ class ControlFlow(Counters):
                 self.ledger.give(result, self.walk.when, soft=True)
             return self.any_branch(every) if len(every) > 1 else found
         finally:
-            self.returned = before
+            self.returned, self.live = before, live
 
 
 def _asked_of_build(code: Code, condition: Node) -> tuple[str, bool] | None:

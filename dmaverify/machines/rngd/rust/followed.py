@@ -20,7 +20,9 @@ from dmaverify.machines.rngd.rust.asked_terms import RANGES
 from dmaverify.machines.rngd.rust.calls import TILES
 from dmaverify.machines.rngd.rust.crate import Crate, crate_of
 from dmaverify.machines.rngd.rust.flow import ITEMS
+from dmaverify.machines.rngd.rust.followable import NAMES, adapts, is_followed
 from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.library import Library
 from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, SIMPLE, TRANSFERS, VIEWS, Site
@@ -44,14 +46,6 @@ from dmaverify.values import dataclass, field, replace
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_NAMES = {
-    "identifier", "call_expression", "reference_expression", "parenthesized_expression", "block", "unsafe_block",
-    "tuple_expression", "let_declaration", "expression_statement", "for_expression", "field_expression",
-    "macro_invocation", "type_cast_expression", "binary_expression", "unary_expression", "integer_literal",
-    "scoped_identifier", "range_expression", "generic_function", "mutable_specifier", "boolean_literal",
-    "if_expression", "else_clause", "match_expression",
-}  # fmt: skip
-"""Parts of Rust that do nothing but name, or that are looked at below."""
 _VIEWS = ("view", "view_mut", "reshape", *TILES)
 _MACROS = ("m", "axes")
 _MOVES = (*SIMPLE[:2], *VIEWS)
@@ -269,9 +263,11 @@ class KernelFollower(Operations):
         if node.type == "const_block":  # the compiler has run it
             with self.hush():
                 return super()._value(code, node, frame, expected)
-        if node.type not in _NAMES and node.type not in ITEMS and self.key_of(code, node, frame) is None:
+        told = node.type in NAMES or node.type in ITEMS or self.key_of(code, node, frame) is not None
+        found = super()._value(code, node, frame, expected)
+        if not told and not is_followed(code, node, found, self.live):
             self.leave_open(code, node, f"code that is not followed: {node.type.replace('_', ' ')}")
-        return super()._value(code, node, frame, expected)
+        return found
 
     def _of_tensor(
         self, code: Code, node: Node, name: str, tensor: RustTensor, generics: tuple[Value, ...], arguments: list[Node],
@@ -290,11 +286,10 @@ class KernelFollower(Operations):
         told = (
             isinstance(receiver, Pipeline) or isinstance(found, Pipeline) or self.key_of(code, node, frame) is not None
         )
-        if (
-            len(self.read_in) == many
-            and not told
-            and not (isinstance(receiver, Numbers) and isinstance(found, Numbers))
-        ):
+        told = told or (isinstance(receiver, Numbers) and isinstance(found, Numbers))
+        each = name != "for_each" or (arguments and arguments[0].type == "closure_expression" and self.few(receiver))
+        told = told or (bool(each) and not methods_named(frame.scope, name) and adapts(name, receiver, found))
+        if len(self.read_in) == many and not told:
             self.leave_open(code, node, f"`.{name}()` is not followed")
         return found
 
