@@ -3,8 +3,8 @@
 Knows: where encodings lie, what a target's tables are, what makes a rule well-formed, the core's obligations as text.
 Does not know: any machine by name, how facts are computed, solvers, printing.
 Law: a rule that is loaded is whole: predicate and data on both sides, ports that are produced, says, source, basis,
-edges, no divisor that can be zero. What `lint_target` asks on top (edges behave, texts render) holds for every machine
-that ships.
+edges, no divisor that can be zero; predicates of a machine of one's own keep their edges. What `lint_target` asks on
+top (edges of all machines, texts that render) holds for every machine that ships.
 """
 
 from __future__ import annotations
@@ -245,7 +245,8 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
         if name in core:
             part.refuse(f"scope {name} is one of the core's")
         scopes[name] = read_scope(name, part)
-    names = Names(limits, tuple(tiers), engines.kinds, tuple(knobs), scopes)
+    own = folder.parent not in _roots()
+    names = Names(limits, tuple(tiers), engines.kinds, tuple(knobs), scopes, own)
     target = Target(
         name=table.text("name"),
         title=table.text("title"),
@@ -266,7 +267,7 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
         raw=MappingProxyType(dict(table.data)),
     )
     table.finish(ignored=LATER_SECTIONS)
-    if folder.parent in _roots():
+    if not own:
         return target
     return replace(target, raw=MappingProxyType(_held_sections(table)))
 
