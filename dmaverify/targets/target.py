@@ -19,7 +19,8 @@ from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.asked import unheard
-from dmaverify.language.files import is_file, read_text, resolved, shipped
+from dmaverify.language.files import is_file, resolved, shipped
+from dmaverify.language.toml_spans import read_source
 from dmaverify.targets.facts import Scope, read_scope
 from dmaverify.targets.parts import Engines, Knob, Route, Tier, _engines, _figures, _knob, _routes, _tiers
 from dmaverify.targets.rule import Figure, Readings, Rule
@@ -203,11 +204,8 @@ def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
 
 
 def _read(file: Path) -> Source:
-    try:
-        with unheard() if file.parent.parent in _roots() else nullcontext():
-            return Source(str(file), read_text(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    with unheard() if file.parent.parent in _roots() else nullcontext():
+        return read_source(file)
 
 
 @lru_cache(maxsize=32)
