@@ -509,6 +509,7 @@ def test_no_command_believes_a_rule_that_contradicts_its_edge(
             assert invoke(words) == code
             told = capsys.readouterr()
             assert said in told.out + told.err
+            assert "plan.toml:13" not in told.out  # where the machine's data has the edge
 
 
 # ------------------------------------------------------------------------------------------ obligations
