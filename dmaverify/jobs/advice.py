@@ -89,7 +89,9 @@ def price_facts(commands: Sequence[Command], target: Target) -> dict[str, int]:
         "channels_all": data.hbm_channels,
         "spread_cycles": _without(price, ("channels",), lambda n: n * used // data.hbm_channels),
         "port_groups": dmns,
-        "alternating_cycles": _without(price, ("DMNs", "read DMN order", "write DMN order"), lambda n: n / 2),
+        "alternating_cycles": _without(
+            price, ("DMNs", "read DMN order", "write DMN order"), lambda n: n / 2, together=_one_dmn_for_all(sides)
+        ),
         "engines_away": sum(1 for c, pair in zip(commands, price.sides, strict=True) if _is_away(c, pair)),
         "switch_size": _switch_size(commands, target),
         "link_senders": senders,
@@ -144,11 +146,24 @@ def _dmns(side: SideCost) -> int:
     return sum(1 for count in (side.dm.dmns if side.dm and side.dm.dmns else ()) if count)
 
 
-def _without(price: Cost, names: tuple[str, ...], change: Callable[[float], float]) -> int:
-    """The cycles with the terms of these names changed: the largest of all terms counts."""
+def _one_dmn_for_all(sides: Sequence[SideCost]) -> bool:
+    """Whether the commands of all engines go to one DMN of each cluster together."""
+    busy: dict[tuple[int, int], set[int]] = {}
+    for side in sides:
+        for number, count in enumerate(side.dm.dmns if side.dm and side.dm.dmns else ()):
+            if count:
+                busy.setdefault((side.port.chip, side.port.cluster), set()).add(number)
+    return all(len(numbers) == 1 for numbers in busy.values())
+
+
+def _without(price: Cost, names: tuple[str, ...], change: Callable[[float], float], *, together: bool = True) -> int:
+    """The cycles with the terms of these names changed, and with `together` those of all engines: the largest of all
+    terms counts.
+    """
     from dmaverify.cost.bounds import ALL_ENGINES
 
-    terms = {t: change(t.cycles) if t.name.removesuffix(ALL_ENGINES) in names else t.cycles for t in price.terms}
+    named = {*names, *(f"{name}{ALL_ENGINES}" for name in names if together)}
+    terms = {t: change(t.cycles) if t.name in named else t.cycles for t in price.terms}
     rest = [cycles for term, cycles in terms.items() if term.name != "start-up"]
     bound = [term.cycles for term in price.terms if term.name != "start-up"]
     return ceil(price.cycles - max(bound, default=0) + max(rest, default=0))

@@ -139,8 +139,9 @@ class Document:
         return _first_line(self.source)
 
 
-def read_source(path: str | FilePath) -> Source:
-    """The text of a file, line breaks as `\\n`, without a byte order mark.
+def read_source(path: str | FilePath, returns: bool = False) -> Source:
+    """The text of a file, line breaks as `\\n`, without a byte order mark; with `returns` a lone carriage return ends a
+    line, too, which it does not in TOML.
 
     Raises InputError for a missing file, a directory, no permission, more than 10 MB, and bytes that are no UTF-8.
     """
@@ -149,7 +150,8 @@ def read_source(path: str | FilePath) -> Source:
         data = read_bytes(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise InputError(*_unreadable(name, error)) from None
-    return source_of(data, name)
+    source = source_of(data, name)
+    return Source(name, source.text.replace("\r", "\n")) if returns and "\r" in source.text else source
 
 
 def source_of(data: bytes, name: str) -> Source:

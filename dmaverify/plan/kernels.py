@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.language.files import OUTSIDE, is_inside, near_file, read_text
+from dmaverify.language.files import OUTSIDE, is_inside
 from dmaverify.language.numbers import Poly
+from dmaverify.language.toml_spans import read_source
 from dmaverify.plan.notes import extent_of
 from dmaverify.program.access import PlanMove
 from dmaverify.values import dataclass, field
@@ -109,11 +110,9 @@ def _text(reader: TableReader, name: str, table: schema.KernelTable) -> Source:
     if not is_inside(file, reader.folder):
         raise InputError(f"{table.file} lies outside of the project", span, OUTSIDE)
     try:
-        return Source(str(file), read_text(file))
-    except (OSError, ValueError) as error:
-        missing = isinstance(error, FileNotFoundError)
-        said, near = ("does not exist", near_file(file)) if missing else ("cannot be read", None)
-        raise InputError(f"{file} {said}", span, near or "a path relative to the plan") from error
+        return read_source(file, returns=True)
+    except InputError as error:  # told where the plan names it, unless it is told within the file
+        raise InputError(error.message, error.span or span, error.hint) from error
 
 
 def _range(text: str, span: Span) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
 T = TypeVar("T")
 INPUT, LIMIT = "core/input", "core/limit"
 INTERNAL, DISAGREEMENT = "core/internal", "core/disagreement"
+_FORMAT = "plan file format"
 
 _REPORT = "this is a mistake of dmaverify, not of the input: please report it with the input (SECURITY.md says how)"
 _TOO_DEEP = "the text is nested too deeply to be followed"
@@ -71,12 +72,19 @@ def until_stopped(work: Iterable[T]) -> tuple[list[T], str]:
 
 
 def unreadable(errors: Sequence[InputError], path: str, base: Verdict | None = None) -> Verdict:
-    """Input that could not be read, as a verdict of status `error`."""
-    source = "plan file format" if path.endswith(".toml") or not path else ""
+    """Input that could not be read, as a verdict of status `error`. Its line is one of `path`; a mistake in a file
+    beside it, such as a machine, keeps its own place.
+    """
+    plan = path.endswith(".toml") or not path
+    own = [e.span is None or e.span.source.name == path for e in errors]
     findings = tuple(
-        Finding(INPUT, Severity.ERROR, e.message, "", e.span, hint=e.hint or "", source=source) for e in errors
+        Finding(
+            INPUT, Severity.ERROR, e.message, "", e.span, hint=e.hint or "", source=_FORMAT if plan and here else ""
+        )
+        for e, here in zip(errors, own, strict=True)
     )
-    line = next((e.span.line for e in errors if e.span is not None), base.line if base is not None else 0)
+    lines = (e.span.line for e, here in zip(errors, own, strict=True) if e.span is not None and here)
+    line = next(lines, base.line if base is not None else 0)
     name = base.name if base is not None else Path(path).stem
     return Verdict(name, base.target if base else "", Status.ERROR, findings, path=path, line=line)
 

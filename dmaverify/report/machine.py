@@ -134,7 +134,8 @@ def _junit_counts(verdicts: Sequence[Verdict]) -> dict[str, str]:
 
 
 def _junit_case(suite: ElementTree.Element, verdict: Verdict) -> None:
-    where = {"file": _xml(verdict.path), "line": str(verdict.line)} if verdict.path else {}
+    where = {"file": _xml(verdict.path)} if verdict.path else {}
+    where |= {"line": str(verdict.line)} if verdict.line else {}
     name = {"classname": _xml(verdict.path or "dmaverify"), "name": _xml(verdict.name)}
     case = ElementTree.SubElement(suite, "testcase", {**name, **where})
     outcome = _junit_outcome(verdict)

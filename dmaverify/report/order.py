@@ -135,8 +135,10 @@ def undecided(verdict: Verdict) -> list[Obligation]:
 
 
 def reason(open_: Obligation) -> str:
-    """Who was asked, and why there is no answer."""
-    return f"{open_.by}: {open_.why}".strip(": ")
+    """Who was asked, if anybody, and why there is no answer."""
+    asked = open_.by.removeprefix("nothing").strip()
+    asked = asked[1:-1] if asked.startswith("(") and asked.endswith(")") else asked
+    return f"{asked}: {open_.why}".strip(": ")
 
 
 def remarks(verdict: Verdict) -> list[Shortfall]:

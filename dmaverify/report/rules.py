@@ -124,7 +124,8 @@ def check_patterns(
         stem = pattern.rstrip("*")
         if not stem or not any(rule.startswith(stem) for rule in known):
             all_of = "" if pattern.strip("*") else "leave it out: every rule is judged"
-            near = all_of or _meant(pattern, sorted(known))
+            listed = "name one rule at a time, without commas" if "," in pattern else ""
+            near = all_of or listed or _meant(pattern, sorted(known))
             hint = near or "`dmaverify rules` lists them; a prefix ends in `*`: core/*"
             raise InputError(f"{said}: no rule `{pattern}`", where(pattern), hint)
 

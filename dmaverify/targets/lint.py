@@ -29,19 +29,8 @@ def _tier_limits(target: Target) -> set[str]:
     return used
 
 
-def edge_complaints(rule: Rule) -> list[str]:
-    """Where the predicate of a rule contradicts the values that its edges give."""
-    lines = []
-    for edge in rule.edges:
-        if not rule.holds(edge.last_ok):
-            lines.append(f"last_ok {dict(edge.last_ok)} does not hold")
-        if rule.holds(edge.first_bad):
-            lines.append(f"first_bad {dict(edge.first_bad)} holds")
-    return lines
-
-
 def _lint_rule(rule: Rule) -> list[str]:
-    lines = edge_complaints(rule)
+    lines = [found[1] for edge in rule.edges if (found := rule.contradiction(edge))]
     lines += ["the message is empty" for edge in rule.edges if not rule.message(edge.first_bad).strip()]
     for reading in rule.readings.values():
         silent = reading.severity is None and not reading.off and not reading.limits

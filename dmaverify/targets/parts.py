@@ -6,10 +6,12 @@ Law: a part is read whole or refused with its place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from types import MappingProxyType
 
+from dmaverify.program.space import SPAN
+from dmaverify.program.tensor import PLACES
 from dmaverify.targets.rule import Figure
 from dmaverify.targets.rulebook import basis_of, declared_tiers
 from dmaverify.targets.table import Table, suggestion
@@ -118,9 +120,7 @@ def _figures(table: Table, key: str, least: int) -> dict[str, Figure]:
     """Named numbers, each with what it is and how we know."""
     figures: dict[str, Figure] = {}
     for name, part in table.tables(key):
-        value = part.integer("value")
-        if value < least:
-            part.refuse(f"`value` is {value}; it must be at least {least}", "value")
+        value = part.integer("value", least=least)
         unit, says, source = part.text("unit"), part.text("says"), part.text("source")
         figures[name] = Figure(name, value, unit, says, source, basis_of(part))
         part.finish()
@@ -135,10 +135,8 @@ def _limit(table: Table, key: str, name: str, limits: Mapping[str, Figure]) -> i
 
 def _tier(name: str, table: Table, limits: Mapping[str, Figure]) -> Tier:
     places = table.texts("places")
-    sizes = table.strings("sizes", {})
-    for place in places:
-        if place not in sizes:
-            table.refuse(f"`sizes` has no {place}", "sizes")
+    sizes, strides = table.strings("sizes", {}), table.integers("strides", {}, least=1)
+    _check_places(table, places, sizes, strides)
     capacity = table.text("capacity", "")
     readings = {key: _tier_reading(part, places) for key, part in table.tables("reading")}
     default, why = table.text("reading_default", ""), table.text("reading_why", "")
@@ -151,7 +149,7 @@ def _tier(name: str, table: Table, limits: Mapping[str, Figure]) -> Tier:
         places=places,
         sizes=MappingProxyType({place: _limit(table, "sizes", limit, limits) for place, limit in sizes.items()}),
         capacity_bytes=_limit(table, "capacity", capacity, limits) if capacity else None,
-        strides=MappingProxyType(table.integers("strides", {})),
+        strides=MappingProxyType(strides),
         base_parts=table.texts("base_parts", ()),
         part_strides=MappingProxyType(table.integers("part_strides", {})),
         source=table.text("source"),
@@ -164,6 +162,24 @@ def _tier(name: str, table: Table, limits: Mapping[str, Figure]) -> Tier:
     )
     table.finish()
     return tier
+
+
+def _check_places(table: Table, places: Sequence[str], sizes: Iterable[str], strides: Iterable[str]) -> None:
+    """Refuses places that no tensor can name, and sizes and strides that are not those of the places: each has a size,
+    each that an address reaches a stride.
+    """
+    named = PLACES[:-1]
+    for place in places:
+        if place not in named:
+            table.refuse(f"no tensor has a place {place!r}", "places", f"some of {', '.join(named)}", place)
+    for key, given, wanted in (("sizes", sizes, places), ("strides", strides, [p for p in places if p not in SPAN])):
+        for place in given:
+            if place not in wanted:
+                hint = suggestion(place, wanted) or f"it gives those of {', '.join(wanted) or 'no place'}"
+                table.refuse(f"`{key}` gives one of {place!r}, which has none", key, hint, place)
+        for place in wanted:
+            if place not in given:
+                table.refuse(f"`{key}` has no {place}", key)
 
 
 def _tiers(table: Table, limits: Mapping[str, Figure]) -> dict[str, Tier]:
@@ -194,13 +210,16 @@ def _tier_reading(table: Table, places: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _engines(table: Table) -> Engines:
+    kinds = table.texts("kinds")
+    if not kinds:
+        table.refuse("`kinds` is empty", "kinds", 'name those that rules filter by: kinds = ["dma"]')
     engines = Engines(
-        kinds=table.texts("kinds"),
-        chips=table.integer("chips"),
-        clusters=table.integer("clusters"),
-        per_cluster=table.integer("per_cluster"),
-        slices=table.integer("slices", 0),
-        dmns=table.integer("dmns", 0),
+        kinds=kinds,
+        chips=table.integer("chips", least=1),
+        clusters=table.integer("clusters", least=1),
+        per_cluster=table.integer("per_cluster", least=1),
+        slices=table.integer("slices", 0, least=0),
+        dmns=table.integer("dmns", 0, least=0),
         source=table.text("source"),
         basis=basis_of(table),
         launched=bool(table.integer("launched", 0)),

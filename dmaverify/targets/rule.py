@@ -129,6 +129,14 @@ class Rule:
         """Whether the predicate holds. `values` has every port, limits included; KeyError for one that is missing."""
         return self.predicate(*[values[port] for port in self.ports])
 
+    def contradiction(self, edge: Edge) -> tuple[str, str] | None:
+        """The side of an edge that the predicate contradicts, and what it says there; None where it keeps both."""
+        for side, values, good in (("last_ok", edge.last_ok, True), ("first_bad", edge.first_bad, False)):
+            if self.holds(values) != good:
+                at = ", ".join(f"{port} = {values[port]:,}" for port in self.ports)
+                return side, f"the predicate {'does not hold' if good else 'holds'} at `{side}`: {at}"
+        return None
+
     def missing(self, values: Mapping[str, int]) -> tuple[str, ...]:
         """Ports without a value: a rule with any cannot be judged, and the caller must say so."""
         return tuple([port for port in self.ports if port not in values])

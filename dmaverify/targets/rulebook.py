@@ -52,6 +52,8 @@ class Names:
     engines: tuple[str, ...]
     knobs: tuple[str, ...]
     scopes: Mapping[str, Scope]
+    own: bool
+    """Whether the machine is the user's own: of those that ship, tests ask what is asked of its edges here."""
 
 
 def read_rules(table: Table, predicates: Source, names: Names) -> dict[str, Rule]:
@@ -97,7 +99,7 @@ def _rule(rule_id: str, table: Table, function: Function, names: Names) -> Rule:
         why=table.text("why", ""),
         source=table.text("source"),
         basis=basis,
-        edges=_edges(table, ports, names),
+        edges=_edges(table, scope, ports, names),
         readings=MappingProxyType(readings),
         reading=reading,
         reading_why=reading_why,
@@ -109,6 +111,8 @@ def _rule(rule_id: str, table: Table, function: Function, names: Names) -> Rule:
     )
     _check_says(table, rule)
     table.finish()
+    if names.own:
+        _check_edges(table, rule)
     return rule
 
 
@@ -157,12 +161,10 @@ def _when(table: Table, names: Names, scope: str) -> When:
 
 def _reading(name: str, table: Table, ports: tuple[str, ...], names: Names) -> Reading:
     severity = table.choice("severity", (*SEVERITIES, "off"), "")
-    limits = table.integers("limits", {})
-    for limit, value in limits.items():
+    limits = table.integers("limits", {}, least=1)
+    for limit in limits:
         if limit not in names.limits or limit not in ports:
             table.refuse(f"`limits` names {limit!r}, which is no limit that the rule uses", "limits", part=limit)
-        if value < 1:
-            table.refuse(f"`limits.{limit}` must be at least 1", "limits", part=limit)
     kept = Severity(severity) if severity and severity != "off" else None
     reading = Reading(name, table.text("says"), kept, severity == "off", MappingProxyType(limits))
     table.finish()
@@ -178,7 +180,7 @@ def _check_readings(table: Table, basis: str, readings: Mapping[str, Reading], d
         table.refuse(f"`reading_default` {default!r} is no reading", "reading_default", suggestion(default, readings))
 
 
-def _edges(table: Table, ports: tuple[str, ...], names: Names) -> tuple[Edge, ...]:
+def _edges(table: Table, scope: Scope, ports: tuple[str, ...], names: Names) -> tuple[Edge, ...]:
     """Every edge with every port: limits that an edge leaves out have the target's value."""
     edges = []
     limits = {port: names.limits[port].value for port in ports if port in names.limits}
@@ -188,10 +190,23 @@ def _edges(table: Table, ports: tuple[str, ...], names: Names) -> tuple[Edge, ..
         for side, values in sides.items():
             if set(values) != set(ports):
                 part.refuse(f"`{side}` must give {', '.join(ports)}", side)
+            for port, value in values.items():
+                least = 1 if port in limits else scope.ports[port].least
+                if least is not None and value < least:
+                    part.refuse(f"`{side}`: {port} is at least {least}, never {value}", side, part=port)
         edges.append(Edge(MappingProxyType(sides["last_ok"]), MappingProxyType(sides["first_bad"])))
     if not edges:
         table.refuse("missing `edge`", hint="give the last good and the first bad values: last_ok, first_bad")
     return tuple(edges)
+
+
+def _check_edges(table: Table, rule: Rule) -> None:
+    """Refuses a predicate that contradicts an edge, whichever of the two is wrong: what such a rule says of a plan is
+    not believed, good or bad.
+    """
+    for part, edge in zip(table.list_of_tables("edge"), rule.edges, strict=True):
+        if found := rule.contradiction(edge):
+            part.refuse(found[1], found[0], "correct the predicate, the limit or the edge")
 
 
 def _check_says(table: Table, rule: Rule) -> None:

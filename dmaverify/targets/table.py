@@ -134,8 +134,10 @@ class Table:
             self.refuse(f"`{key}` is {value!r}; it must be one of {', '.join(known)}", key, suggestion(value, known))
         return value
 
-    def integer(self, key: str, default: int | None = None) -> int:
+    def integer(self, key: str, default: int | None = None, least: int | None = None) -> int:
         value: int = self._take(key, int, default, "an integer")
+        if least is not None and value < least:
+            self.refuse(f"`{key}` is {value}; it must be at least {least}", key)
         return value
 
     def texts(self, key: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
@@ -144,12 +146,14 @@ class Table:
             self.refuse(f"`{key}` must be a list of texts", key)
         return tuple(value)
 
-    def integers(self, key: str, default: Mapping[str, int] | None = None) -> dict[str, int]:
+    def integers(self, key: str, default: Mapping[str, int] | None = None, least: int | None = None) -> dict[str, int]:
         """A table of integers."""
         value = self._take(key, dict, default, "a table of integers")
         for name, number in value.items():
             if not isinstance(number, int) or isinstance(number, bool):
                 self.refuse(f"`{key}.{name}` must be an integer", key, part=name)
+            if least is not None and number < least:
+                self.refuse(f"`{key}.{name}` must be at least {least}", key, part=name)
         return dict(value)
 
     def strings(self, key: str, default: Mapping[str, str] | None = None) -> dict[str, str]:

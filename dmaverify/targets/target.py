@@ -3,8 +3,8 @@
 Knows: where encodings lie, what a target's tables are, what makes a rule well-formed, the core's obligations as text.
 Does not know: any machine by name, how facts are computed, solvers, printing.
 Law: a rule that is loaded is whole: predicate and data on both sides, ports that are produced, says, source, basis,
-edges, no divisor that can be zero. What `lint_target` asks on top (edges behave, texts render) holds for every machine
-that ships.
+edges, no divisor that can be zero; predicates of a machine of one's own keep their edges. What `lint_target` asks on
+top (edges of all machines, texts that render) holds for every machine that ships.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.asked import unheard
-from dmaverify.language.files import is_file, read_text, resolved, shipped
+from dmaverify.language.files import is_file, resolved, shipped
+from dmaverify.language.toml_spans import read_source
 from dmaverify.targets.facts import Scope, read_scope
 from dmaverify.targets.parts import Engines, Knob, Route, Tier, _engines, _figures, _knob, _routes, _tiers
 from dmaverify.targets.rule import Figure, Readings, Rule
@@ -203,11 +204,8 @@ def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
 
 
 def _read(file: Path) -> Source:
-    try:
-        with unheard() if file.parent.parent in _roots() else nullcontext():
-            return Source(str(file), read_text(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    with unheard() if file.parent.parent in _roots() else nullcontext():
+        return read_source(file)
 
 
 @lru_cache(maxsize=32)
@@ -245,7 +243,8 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
         if name in core:
             part.refuse(f"scope {name} is one of the core's")
         scopes[name] = read_scope(name, part)
-    names = Names(limits, tuple(tiers), engines.kinds, tuple(knobs), scopes)
+    own = folder.parent not in _roots()
+    names = Names(limits, tuple(tiers), engines.kinds, tuple(knobs), scopes, own)
     target = Target(
         name=table.text("name"),
         title=table.text("title"),
@@ -266,7 +265,7 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
         raw=MappingProxyType(dict(table.data)),
     )
     table.finish(ignored=LATER_SECTIONS)
-    if folder.parent in _roots():
+    if not own:
         return target
     return replace(target, raw=MappingProxyType(_held_sections(table)))
 

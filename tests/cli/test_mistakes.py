@@ -225,6 +225,7 @@ SETTINGS = [
 ]
 
 TYPED = [
+    ("check relayout.toml --ignore core/covers,core/consumes", "one rule at a time, without commas"),
     ("check relayout.toml --select core/overlp", "did you mean 'core/overlap'?"),
     ("check relayout.toml --ignore core/overlp", "did you mean 'core/overlap'?"),
     ("check relayout.toml --reading core/consumes=strickt", "did you mean 'strict'?"),

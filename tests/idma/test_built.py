@@ -80,7 +80,7 @@ def test_files_of_the_generator_say_the_engine(project: Path, word: str, of: str
         ("idma.mk::commented", "", "does not build"),
         ("idma.mk", "", "builds 3 things"),
         ("axi.yml::x.yml", "", None),
-        ("missing.yml", "", "cannot be read"),
+        ("missing.yml", "", "does not exist"),
     ],
 )
 def test_what_is_not_built_or_not_modelled_is_refused(project: Path, word: str, of: str, says: str | None) -> None:

@@ -279,6 +279,20 @@ def test_an_address_before_the_end_of_an_array_lies_in_it(tmp_path: Path, at: st
     assert rules(found) == ({"idma/leaves-array"} if status is Status.REFUTED else set())
 
 
+@pytest.mark.parametrize("where", ["file", "function"])
+@pytest.mark.parametrize(
+    ("to", "status"),
+    [("r[3]", Status.PROVED), ("&r[3][0]", Status.PROVED), ("&r[3][1]", Status.REFUTED), ("r[4]", Status.REFUTED)],
+)
+def test_a_row_of_an_array_of_rows_is_an_address(tmp_path: Path, where: str, to: str, status: Status) -> None:
+    """Of the file: UNKNOWN, "`r` has no initializer here"."""
+    rows, launch = "uint8_t r[4][64], b[64];", f"{START}({to}, b, 64); snrt_dma_wait_all();"
+    text = {"file": f"{rows}\nvoid f(void) {{ {launch} }}", "function": f"void f(void) {{ {rows} {launch} }}"}[where]
+    found = verdict(tmp_path, text)
+    assert found.status is status
+    assert rules(found) == ({"idma/leaves-array"} if status is Status.REFUTED else set())
+
+
 @pytest.mark.parametrize("at", ["end->x - 3", "&end->n - 2"])
 def test_a_member_of_what_is_behind_an_array_is_no_element_of_it(tmp_path: Path, at: str) -> None:
     """`end->x - 3` was `o[1]`, with all that lies behind that (PROVED)."""

@@ -99,7 +99,7 @@ def test_an_engine_in_a_folder_above_is_not_sealed_whatever_lies_above_the_certi
     [
         ('engine = "jobs.json::yours"', "no entry 'yours'"),
         ('engine = "jobs.json"', "which entry"),
-        ('engine = "none.json::mine"', "cannot be read"),
+        ('engine = "none.json::mine"', "does not exist"),
         ('engine = "../../../../../../etc/jobs.json"', "outside of the project"),
         ('engine = "cheshire"', "no file of iDMA's generator"),
         ('engine = "jobs.json::mine", data_width = 33', "data_width is 33"),

@@ -292,7 +292,7 @@ def test_the_command_line_takes_drivers_and_says_what_it_does_not_take(
         ([str(driver), str(rust)], "these are of two machines"),
         ([str(driver), str(driver), "--tier", "mem"], "leave --tier out"),
         (["A", "A", "--axes", "A=8", "--define", "n=1"], "for drivers in C"),
-        ([str(driver), str(tmp_path / "no.c")], "cannot be read"),
+        ([str(driver), str(tmp_path / "no.c")], "does not exist"),
     ):
         assert invoke(["equiv", *words]) == 2
         assert said in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dmaverify as dv
 from dmaverify.errors import InputError, Source
 from dmaverify.language.toml_spans import MAX_BYTES, Document, parse_toml, read_source, source_of
 
@@ -33,6 +35,8 @@ read = "second"
 [transfer.b.command.engine]
 chip = 2
 """
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 def document(text: str) -> Document:
@@ -218,6 +222,35 @@ def test_a_byte_order_mark_and_windows_line_breaks_are_no_trouble() -> None:
     doc = parse_toml(source_of("\ufeffa = 1\r\nb = '''\r\nx\r\ny'''\r\n".encode(), "plan.toml"))
     assert doc.data == {"a": 1, "b": "x\ny"}
     assert (doc.span(("b",)).line, doc.content(("b",), "x\ny").exact) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("pto/ping-pong.mlir", "ping-pong.mlir"),
+        ("idma/driver.c", "driver.c"),
+        ("start/rust.rs", "rust.rs"),
+        ("toy.toml", "toy.toml"),
+        ("toy.toml", "machine/target.toml"),
+        ("toy.toml", "machine/rules.smt2"),
+    ],
+)
+def test_every_kind_of_file_is_text_in_the_same_way(name: str, changed: str, tmp_path: Path) -> None:
+    """A mark and line breaks of any editor are no trouble; a NUL, of which nobody knows what it hides, is refused."""
+    shutil.copytree(EXAMPLES.parent / "encodings" / "toy", tmp_path / "machine")
+    plan = tmp_path / Path(name).name
+    plan.write_text((EXAMPLES / name).read_text().replace("../encodings/toy", "machine"))
+    text = (tmp_path / changed).read_text()
+    for data, said in (("\ufeff" + text.replace("\n", "\r\n"), ""), (text + "\0", f"{changed} is not a text file")):
+        (tmp_path / changed).write_bytes(data.encode())
+        try:
+            found = [
+                error.message for verdict in dv.check(str(plan)) for error in verdict.errors if not verdict.as_expected
+            ]
+        except InputError as error:
+            found = [error.message]
+        assert [message for message in found if not message.endswith(said or "\n")] == []
+        assert bool(found) == bool(said)
 
 
 def test_files_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:

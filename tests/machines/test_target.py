@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import z3
 from lab.draws import counted
+from lab.own_limits import with_limit
 
 from dmaverify.cli.app import invoke
 from dmaverify.errors import InputError, Source
@@ -279,7 +280,7 @@ def test_a_target_is_read_again_when_its_files_change(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     shutil.copytree(ENCODINGS / "toy", folder)
     before = load_target(str(folder))
-    text = (folder / "target.toml").read_text(encoding="utf-8").replace("value = 128", "value = 256")
+    text = with_limit((folder / "target.toml").read_text(encoding="utf-8"), "packet_max", 256)
     (folder / "target.toml").write_text(text, encoding="utf-8")
     stat = (folder / "target.toml").stat()
     os.utime(folder / "target.toml", ns=(stat.st_atime_ns, stat.st_mtime_ns + 10**9))
@@ -309,13 +310,13 @@ def test_an_unknown_target_is_refused_with_a_suggestion() -> None:
 
 # ------------------------------------------------------------------------------------------ refusals
 
+SLICED = 'places = ["slice"]\nsizes = { slice = "packet_max" }\nstrides = { slice = 512 }'
 TOML = (ENCODINGS / "toy" / "target.toml").read_text(encoding="utf-8")
 SMT = (ENCODINGS / "toy" / "rules.smt2").read_text(encoding="utf-8")
 ALIGN = '[rule."toy/align"]'
 PORTS = 'ports = ["write_gcd", "line_bytes"]'
 WINDOW = '[tier.NAME]\ntitle = "x"\nmemory = "{}"\nplaces = []\nsource = "x"\nbasis = "inferred"\n'
 WINDOWS = WINDOW.replace("NAME", "x") + WINDOW.replace("NAME", "y") + "[tier.ub]"
-SLICED = 'places = ["slice"]\nsizes = { slice = "packet_max" }'
 IDLE = "[limit.idle]\nvalue = 1\nunit = 'x'\nsays = 'x'\nsource = 'x'\nbasis = 'inferred'\n[limit.line_bytes]"
 
 
@@ -373,6 +374,17 @@ def test_the_unchanged_texts_are_accepted() -> None:
         ("last_ok = { write_gcd = 32 }", "last_ok = { write_gdc = 32 }", "`last_ok` must give write_gcd, line_bytes"),
         ("last_ok = { write_gcd = 32 }", "last_ok = { write_gcd = 32.0 }", "must be an integer"),
         ("first_bad = { write_gcd = 48 }", "", "missing `first_bad`"),
+        ("last_ok = { write_gcd = 32 }", "last_ok = { write_gcd = 33 }", "the predicate does not hold at `last_ok`"),
+        ("first_bad = { write_gcd = 48 }", "first_bad = { write_gcd = 64 }", "the predicate holds at `first_bad`"),
+        ("last_ok = { write_gcd = 32 }", "last_ok = { write_gcd = -32 }", "write_gcd is at least 0, never -32"),
+        ("last_ok = { write_gcd = 32 }", "last_ok = { write_gcd = 0, line_bytes = 0 }", "line_bytes is at least 1"),
+        ("per_cluster = 1", "per_cluster = 0", "`per_cluster` is 0; it must be at least 1"),
+        ('kinds = ["dma"]', "kinds = []", "`kinds` is empty"),
+        ("places = []", 'places = ["bank"]\nsizes = { bank = "packet_max" }', "no tensor has a place 'bank'"),
+        ("places = []", SLICED.split("\nstrides")[0], "`strides` has no slice"),
+        ("places = []", SLICED.replace("512", "0"), "`strides.slice` must be at least 1"),
+        ("places = []", SLICED.replace("{ slice = 512", "{ slcie = 512"), "`strides` gives one of 'slcie'"),
+        ("places = []", 'places = ["slice"]', "`sizes` has no slice"),
         ('[rule."toy/align".edge]', '[rule."toy/align".egde]', "missing `edge`"),
         ('[rule."toy/align".reading.line]', '[rule."toy/align".reading.lines]', "is no reading"),
         ('title = "writes into', 'level = "std"\ntitle = "writes into', "`level` needs a [reading.alignment]"),
@@ -469,8 +481,6 @@ def test_a_rule_for_gathers_that_nothing_asks_is_refused() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("last_ok = { write_gcd = 32 }", "last_ok = { write_gcd = 33 }", "does not hold"),
-        ("first_bad = { write_gcd = 48 }", "first_bad = { write_gcd = 64 }", "holds"),
         ("limits = { line_bytes = 16 }", "", "reading half-line changes nothing"),
         ('hint = "pad the rows', 'hint = ""\n# ', "`hint` is empty"),
         ("[limit.line_bytes]", IDLE, "limit idle: no rule and no tier uses it"),
@@ -482,21 +492,24 @@ def test_the_lint_finds_what_loading_cannot(old: str, new: str, says: str) -> No
     assert says in complaints[0]
 
 
-def test_the_rules_of_a_machine_of_ones_own_are_held_against_their_edges(
+def test_no_command_believes_a_rule_that_contradicts_its_edge(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "target.toml").write_text(TOML, encoding="utf-8")
+    plan = (ENCODINGS.parent / "examples" / "toy.toml").read_text(encoding="utf-8")
+    (tmp_path / "plan.toml").write_text(plan.replace("../encodings/toy", "."), encoding="utf-8")
     for predicate, code, said in (
         ("(= 0 (mod write_gcd line_bytes))", 0, ""),
-        ("(or (= 0 (mod write_gcd line_bytes)) (< line_bytes write_gcd))", 1, "complaint: rule toy/align: first_bad"),
-        ("(= 1 (mod write_gcd line_bytes))", 1, "complaint: rule toy/align: last_ok"),
+        ("(or (= 0 (mod write_gcd line_bytes)) (< line_bytes write_gcd))", 2, "holds at `first_bad`: write_gcd = 48"),
+        ("(= 1 (mod write_gcd line_bytes))", 2, "does not hold at `last_ok`: write_gcd = 32"),
     ):
         rules = SMT.replace("(= 0 (mod write_gcd line_bytes))", predicate)
         (tmp_path / "rules.smt2").write_text(rules, encoding="utf-8")
-        assert invoke(["rules", "--target", str(tmp_path)]) == code
-        told = capsys.readouterr()
-        assert "toy/align" in told.out
-        assert told.err.startswith(said)
+        for words in (["rules", "--target", str(tmp_path)], ["check", str(tmp_path / "plan.toml"), "--no-cache"]):
+            assert invoke(words) == code
+            told = capsys.readouterr()
+            assert said in told.out + told.err
+            assert "plan.toml:13" not in told.out  # where the machine's data has the edge
 
 
 # ------------------------------------------------------------------------------------------ obligations

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from dmaverify import api
+from dmaverify.errors import Source
 from dmaverify.prove.move.check import Options
+from dmaverify.targets.smtlib import read_functions
+from dmaverify.targets.smtlib_eval import compile_bool
 from dmaverify.targets.target import load_target
 from dmaverify.targets.telling import told_by_ends
 
@@ -27,9 +31,8 @@ wrong = "none"
 right = "none"
 
 [rule."toy/odd".edge]
-last_ok = { read_gcd = 191 }
-first_bad = { read_gcd = 192 }
 """
+VALUES = (0, 1, 24, 64, 191, 192, 5000, 64_000_064)
 LOOPED = """
 schema = 1
 target = "{target}"
@@ -48,12 +51,18 @@ stream = {{ time = "1", packet = "C" }}
 
 
 def machine(folder: Path, predicate: str, rule: str = RULE) -> str:
+    """The toy with one rule more, whose edge is what its predicate says of some values."""
     shutil.copytree(TOY, folder, dirs_exist_ok=True)
-    (folder / "target.toml").write_text((TOY / "target.toml").read_text() + rule)
     ports = rule.split("ports = [")[1].split("]")[0].replace('"', "").split(", ")
     declared = " ".join(f"({port} Int)" for port in ports)
     predicates = f"{(TOY / 'rules.smt2').read_text()}\n(define-fun toy/odd ({declared}) Bool {predicate})\n"
     (folder / "rules.smt2").write_text(predicates)
+    function = read_functions(Source("rules.smt2", predicates))[-1]
+    holds = {compile_bool(function)(*values): values for values in product(VALUES, repeat=len(ports))}
+    for side, good in (("last_ok", True), ("first_bad", False)):
+        edge = ", ".join(f"{port} = {value}" for port, value in zip(ports, holds[good], strict=True))
+        rule += f"{side} = {{ {edge} }}\n"
+    (folder / "target.toml").write_text((TOY / "target.toml").read_text() + rule)
     return str(folder)
 
 
@@ -91,7 +100,7 @@ def test_multiples_are_told_by_first_steps_and_no_other_question_to_a_divisor(
 )
 def test_bounds_of_sums_are_told_by_the_ends_of_loops(tmp_path: Path, predicate: str, told: bool) -> None:
     rule = RULE.replace('scope = "command"', 'scope = "reach"').replace('"read_gcd"]', '"low_bytes", "base_bytes"]')
-    rule = rule.replace("{read_gcd}", "{low_bytes}").replace("{ read_gcd =", "{ base_bytes = 0, low_bytes =")
+    rule = rule.replace("{read_gcd}", "{low_bytes}")
     target = load_target(machine(tmp_path, predicate, rule))
     assert told_by_ends(target.rules["toy/odd"], target) == told
 

@@ -38,6 +38,22 @@ GATHERED = """source = { tier = "hbm", chip = "A / 16", element = "A % 16, C" }
 dest = { tier = "hbm", base = 1048576, element = "A, C" }
 stream = { chip = "A / 16", time = "A % 16", packet = "C" }
 """
+
+
+def by_two_engines(dest: str, second: str) -> str:
+    """Each engine fills the 32 slices of one DMN, with rows of its half of A."""
+    halves = [(0, "DM/D@(0, 0, 0, 0)"), (32 * 16 * 256, f"DM/D@(0, 0, 0, {second})")]
+    commands = "".join(
+        f"""[[transfer.t.command]]
+engine = {{ dmn = {number} }}
+read = "[A=32:4096, B=16:256, C=256:1]:256 HBM/D@{read}"
+write = "[A=32:slice_stride, B=16:256, C=256:1]:256 {write}"
+"""
+        for number, (read, write) in enumerate(halves)
+    )
+    return f'source = {{ tier = "hbm", element = "A, B, C" }}\ndest = {{ tier = "dm", {dest} }}\n{commands}'
+
+
 CASES = [
     ("rngd/packet-small", to_hbm("1048576") + 'stream = { time = "A, C / 16", packet = "C % 16" }\n', True),
     ("rngd/packet-small", to_hbm("1048576") + 'stream = { packet = "A % 16, C", time = "A / 16" }\n', False),
@@ -46,6 +62,8 @@ CASES = [
     ("rngd/hbm-windows", to_hbm("1048576") + BY_ROW, False),
     ("rngd/one-dmn", HBM + 'dest = { tier = "dm", slice = "A / 2 # 64", element = "A % 2, C" }\n' + BY_ROW, True),
     ("rngd/one-dmn", TO_DM + 'stream = { time = "A % 32, A / 32", packet = "C" }\n', False),
+    ("rngd/one-dmn", by_two_engines('slice = "A % 32 # 64", element = "A / 32, B, C"', "4096"), True),
+    ("rngd/one-dmn", by_two_engines('slice = "A", element = "B, C"', "32 * slice_stride"), False),
     ("rngd/engine-dmn", OUT + BY_ROW + "engine = { dmn = 2 }\n", True),
     ("rngd/engine-dmn", OUT + BY_ROW + "engine = { dmn = 0 }\n", False),
     ("rngd/engine-dmn", OUT + BY_ROW, False),

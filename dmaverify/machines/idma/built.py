@@ -21,7 +21,8 @@ from functools import lru_cache
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.language.files import read_text, resolved
+from dmaverify.language.files import resolved
+from dmaverify.language.toml_spans import read_source
 from dmaverify.targets.table import suggestion
 
 SUFFIXES = (".json", ".mk", ".yml", ".yaml", ".rdl")
@@ -45,10 +46,7 @@ def is_built(word: str) -> bool:
 def built_options(word: str, of: str = "") -> Options:
     """The options of an engine as its generator is told, for a file that is checked. Raises InputError."""
     path, _, name = word.partition("::")
-    try:
-        text = read_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}", None, "a file of iDMA's generator") from None
+    text = read_source(path, returns=True).text
     if path.endswith(".json"):
         return _entry(path, text, name, of)
     if path.endswith(".mk"):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
-from dmaverify.language.files import read_text
+from dmaverify.language.toml_spans import read_source
 from dmaverify.machines.idma.between import CalledFunction, in_flight
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NAMES
@@ -57,11 +57,8 @@ def verdict_of_file(
     """
     if not path.endswith(SUFFIXES):
         return None
-    try:
-        text = read_text(path)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is no text: {error.reason}", None, "UTF-8") from None
-    source, target = Source(path, text), load_target("idma")
+    source, target = read_source(path, returns=True), load_target("idma")
+    text = source.text
     if path.endswith((".csv", ".jsonl")):
         if not looks_like_lists(path, text):
             raise InputError(

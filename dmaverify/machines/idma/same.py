@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import InputError, Source, did_you_mean
-from dmaverify.language.files import read_text
+from dmaverify.language.toml_spans import read_source
 from dmaverify.machines.idma.c.arguments import Arguments, Symbols
 from dmaverify.machines.idma.c.driver import Driver, FunctionOfFile, read_driver
 from dmaverify.machines.idma.c.followed import DriverRun, followed, parameters_of
@@ -72,12 +72,7 @@ class DriverFile:
 
 def driver_file(path: str, engine: Sequence[str] = (), defines: Sequence[str] = ()) -> DriverFile:
     """A driver in C. Raises InputError for what cannot be read, or launches nothing."""
-    try:
-        source = Source(path, read_text(path))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is no text: {error.reason}", None, "UTF-8") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    source = read_source(path, returns=True)
     target = load_target(MACHINE)
     given = options_of_words(engine, path, target)
     values, ranges = stated_values(defines)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
 from dmaverify.language.affine import ONE, ZERO, Lin, World
-from dmaverify.language.files import read_text
+from dmaverify.language.toml_spans import read_source
 from dmaverify.machines.pto.contested import alternatives
 from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.judged import finding_of, for_another, is_open, judged_kernel, settings_of
@@ -51,13 +51,7 @@ def check_file(
     path: str, name: str | None = None, options: Options = STANDARD, keep: dict[str, Any] | None = None
 ) -> list[Verdict]:
     """Verdicts of the functions of a file that hold DMA operations. Raises InputError for what cannot be read."""
-    try:
-        text = read_text(path)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    return check_text(Source(path, text), name, options, keep)
+    return check_text(read_source(path, returns=True), name, options, keep)
 
 
 def check_text(

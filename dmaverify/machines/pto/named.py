@@ -12,7 +12,8 @@ from itertools import count
 from pathlib import Path
 
 from dmaverify.errors import InputError, Source
-from dmaverify.language.files import named, read_text
+from dmaverify.language.files import named
+from dmaverify.language.toml_spans import read_source
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.limits import must_read
 from dmaverify.machines.pto.meaning import meaning_of
@@ -62,11 +63,11 @@ class NamedFunction:
 def functions_of(path: str) -> list[NamedFunction]:
     """The functions of a file that hold something, or the one behind `::`. Raises InputError."""
     file, name = named(path)
-    try:
-        source = Source(file, read_text(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read") from error
-    return [one for one in named_in(source) if (name in one.names if name else not one.function.called)]
+    return [
+        one
+        for one in named_in(read_source(file, returns=True))
+        if (name in one.names if name else not one.function.called)
+    ]
 
 
 def _called(source: Source, function: ops.KernelFunction) -> str:

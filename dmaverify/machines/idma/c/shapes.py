@@ -171,7 +171,7 @@ class ShapeReader(Evaluator):
         why = f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS"
         linked = "extern" in said or len(self.scopes) == 1  # one in all the file
         of = f"{STATIC}{'' if linked else part.raw.start}" if linked or "static" in said else f"{self.steps}"
-        target = element if isinstance(element, StructType) else None
+        target = element if isinstance(element, (ArrayType, StructType)) else None
         self.scopes[-1][name] = unknown(why, CType(self.word, pointer=True, step=step, target=target), f"&{name} {of}")
         self.arrays[name] = f"the {whole:,} bytes of " if whole else ""
         why = "" if whole else f"how long `{name}` is, is not known"
