@@ -34,7 +34,7 @@ def explain(rule: str, target: str | None, as_json: bool) -> None:
 @click.option("--target", type=MACHINE, metavar="TEXT", default="rngd", show_default=True)
 @click.option("--json", "as_json", is_flag=True)
 def rules(target: str, as_json: bool) -> None:
-    """Every rule of a machine, and what is wrong with them."""
+    """Every rule of a machine, and what is wrong with them: with 1 where a rule contradicts its own edge."""
     from dmaverify.cli.screen import say, told
     from dmaverify.report.rules import rules_json, rules_table
     from dmaverify.targets.lint import lint_target
@@ -43,7 +43,8 @@ def rules(target: str, as_json: bool) -> None:
     machine = load_target(target)
     for complaint in lint_target(machine):
         say(f"complaint: {complaint}", error=True)
-    raise told(rules_json(machine) if as_json else rules_table(machine))
+    wrong = any(rule.contradiction(edge) for rule in machine.rules.values() for edge in rule.edges)
+    raise told(rules_json(machine) if as_json else rules_table(machine), int(wrong))
 
 
 @click.command()

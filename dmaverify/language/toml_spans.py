@@ -140,8 +140,7 @@ class Document:
 
 
 def read_source(path: str | FilePath, returns: bool = False) -> Source:
-    """The text of a file, line breaks as `\\n`, without a byte order mark; with `returns` a lone carriage return ends a
-    line, too, which it does not in TOML.
+    """The text of a file without a byte order mark; lines end in `\\n`, with `returns` those of a lone `\\r`, too.
 
     Raises InputError for a missing file, a directory, no permission, more than 10 MB, and bytes that are no UTF-8.
     """
@@ -150,8 +149,8 @@ def read_source(path: str | FilePath, returns: bool = False) -> Source:
         data = read_bytes(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise InputError(*_unreadable(name, error)) from None
-    source = source_of(data, name)
-    return Source(name, source.text.replace("\r", "\n")) if returns and "\r" in source.text else source
+    text = source_of(data, name).text
+    return Source(name, text.replace("\r", "\n") if returns else text)
 
 
 def source_of(data: bytes, name: str) -> Source:
@@ -164,9 +163,8 @@ def source_of(data: bytes, name: str) -> Source:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         good = Source(name, data[: error.start].decode("utf-8", "replace"))
-        where = Span(good, len(good.text), len(good.text))
         what = "is not a text file" if b"\0" in data else f"is not UTF-8 at byte {error.start}"
-        raise InputError(f"{name} {what}", where, _UTF8) from None
+        raise InputError(f"{name} {what}", Span(good, len(good.text), len(good.text)), _UTF8) from None
     if "\0" in text:
         at = text.index("\0")
         raise InputError(f"{name} is not a text file", Span(Source(name, text), at, at + 1), _UTF8)

@@ -201,11 +201,13 @@ def _edges(table: Table, scope: Scope, ports: tuple[str, ...], names: Names) -> 
 
 
 def _check_edges(table: Table, rule: Rule) -> None:
-    """Refuses a predicate that contradicts an edge, whichever of the two is wrong: what such a rule says of a plan is
-    not believed, good or bad.
+    """Refuses a predicate that contradicts an edge of which all numbers are given, whichever of the two is wrong: what
+    such a rule says of a plan is not believed, good or bad. An edge that leaves a limit out is one at another limit
+    than before where that is changed: `lint_target` tells of it.
     """
     for part, edge in zip(table.list_of_tables("edge"), rule.edges, strict=True):
-        if found := rule.contradiction(edge):
+        found = rule.contradiction(edge)
+        if found and set(part.integers(found[0])) == set(rule.ports):
             part.refuse(found[1], found[0], "correct the predicate, the limit or the edge")
 
 

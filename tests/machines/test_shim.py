@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from lab.own_limits import with_limit
 
 from dmaverify import api
 from dmaverify.cli.app import invoke
@@ -89,7 +88,10 @@ def test_a_rule_binds_one_dimension(rows: str, found: set[str]) -> None:
 def test_a_limit_changed_in_the_data_changes_check_and_synthesis(tmp_path: Path) -> None:
     shutil.copytree(FOLDER, tmp_path / "shim")
     data = (tmp_path / "shim" / "target.toml").read_text(encoding="utf-8")
-    (tmp_path / "shim" / "target.toml").write_text(with_limit(data, "entries_max", 3), encoding="utf-8")
+    fewer = data.replace("[limit.entries_max]\nvalue = 4", "[limit.entries_max]\nvalue = 3")
+    fewer = fewer.replace("first_bad = { entries = 5 }", "first_bad = { entries = 4 }")
+    fewer = fewer.replace("last_ok = { entries = 4 }\nf", "last_ok = { entries = 3 }\nf")
+    (tmp_path / "shim" / "target.toml").write_text(fewer, encoding="utf-8")
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN.read_text(encoding="utf-8"), encoding="utf-8")
     (verdict,) = api.check(f"{plan}::blocks")
@@ -123,7 +125,10 @@ def test_split_loops_are_found_in_the_order_of_either_memory(tmp_path: Path) -> 
     """Six loops whose order the source's stream fixes, of 720 orders."""
     shutil.copytree(FOLDER, tmp_path / "shim")
     file = tmp_path / "shim" / "target.toml"
-    file.write_text(with_limit(file.read_text(encoding="utf-8"), "entries_max", 8))
+    data = file.read_text(encoding="utf-8").replace("[limit.entries_max]\nvalue = 4", "[limit.entries_max]\nvalue = 8")
+    file.write_text(
+        data.replace("dimensions = 4 }", "dimensions = 8 }").replace("dimensions = 5 }", "dimensions = 9 }")
+    )
     plan = tmp_path / "plan.toml"
     for source, dest in (("array", "ddr"), ("ddr", "array")):
         text = f"""schema = 1

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import z3
 from lab.draws import counted
-from lab.own_limits import with_limit
 
 from dmaverify.cli.app import invoke
 from dmaverify.errors import InputError, Source
@@ -280,7 +279,7 @@ def test_a_target_is_read_again_when_its_files_change(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     shutil.copytree(ENCODINGS / "toy", folder)
     before = load_target(str(folder))
-    text = with_limit((folder / "target.toml").read_text(encoding="utf-8"), "packet_max", 256)
+    text = (folder / "target.toml").read_text(encoding="utf-8").replace("value = 128", "value = 256")
     (folder / "target.toml").write_text(text, encoding="utf-8")
     stat = (folder / "target.toml").stat()
     os.utime(folder / "target.toml", ns=(stat.st_atime_ns, stat.st_mtime_ns + 10**9))
@@ -374,8 +373,8 @@ def test_the_unchanged_texts_are_accepted() -> None:
         ("last_ok = { write_gcd = 32 }", "last_ok = { write_gdc = 32 }", "`last_ok` must give write_gcd, line_bytes"),
         ("last_ok = { write_gcd = 32 }", "last_ok = { write_gcd = 32.0 }", "must be an integer"),
         ("first_bad = { write_gcd = 48 }", "", "missing `first_bad`"),
-        ("last_ok = { write_gcd = 32 }", "last_ok = { write_gcd = 33 }", "the predicate does not hold at `last_ok`"),
-        ("first_bad = { write_gcd = 48 }", "first_bad = { write_gcd = 64 }", "the predicate holds at `first_bad`"),
+        ("last_ok = { write_gcd = 32", "last_ok = { line_bytes = 32, write_gcd = 33", "does not hold at `last_ok`"),
+        ("first_bad = { write_gcd = 48", "first_bad = { line_bytes = 32, write_gcd = 64", "holds at `first_bad`"),
         ("last_ok = { write_gcd = 32 }", "last_ok = { write_gcd = -32 }", "write_gcd is at least 0, never -32"),
         ("last_ok = { write_gcd = 32 }", "last_ok = { write_gcd = 0, line_bytes = 0 }", "line_bytes is at least 1"),
         ("per_cluster = 1", "per_cluster = 0", "`per_cluster` is 0; it must be at least 1"),
@@ -481,6 +480,8 @@ def test_a_rule_for_gathers_that_nothing_asks_is_refused() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
+        ("last_ok = { write_gcd = 32 }", "last_ok = { write_gcd = 33 }", "does not hold at `last_ok`"),
+        ("first_bad = { write_gcd = 48 }", "first_bad = { write_gcd = 64 }", "holds at `first_bad`"),
         ("limits = { line_bytes = 16 }", "", "reading half-line changes nothing"),
         ('hint = "pad the rows', 'hint = ""\n# ', "`hint` is empty"),
         ("[limit.line_bytes]", IDLE, "limit idle: no rule and no tier uses it"),
@@ -492,24 +493,30 @@ def test_the_lint_finds_what_loading_cannot(old: str, new: str, says: str) -> No
     assert says in complaints[0]
 
 
-def test_no_command_believes_a_rule_that_contradicts_its_edge(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("stated", [True, False])
+def test_a_rule_that_contradicts_its_edge_is_refused_where_the_edge_states_its_limits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], stated: bool
 ) -> None:
-    (tmp_path / "target.toml").write_text(TOML, encoding="utf-8")
+    """Else the limit may be another one than before: `rules` alone tells of it."""
+    at = "{ line_bytes = 32, " if stated else "{ "
+    (tmp_path / "target.toml").write_text(TOML.replace("{ write_gcd", f"{at}write_gcd"), encoding="utf-8")
     plan = (ENCODINGS.parent / "examples" / "toy.toml").read_text(encoding="utf-8")
     (tmp_path / "plan.toml").write_text(plan.replace("../encodings/toy", "."), encoding="utf-8")
-    for predicate, code, said in (
-        ("(= 0 (mod write_gcd line_bytes))", 0, ""),
-        ("(or (= 0 (mod write_gcd line_bytes)) (< line_bytes write_gcd))", 2, "holds at `first_bad`: write_gcd = 48"),
-        ("(= 1 (mod write_gcd line_bytes))", 2, "does not hold at `last_ok`: write_gcd = 32"),
+    for predicate, said in (
+        ("(= 0 (mod write_gcd line_bytes))", ""),
+        ("(or (= 0 (mod write_gcd line_bytes)) (< line_bytes write_gcd))", "holds at `first_bad`: write_gcd = 48"),
+        ("(= 1 (mod write_gcd line_bytes))", "does not hold at `last_ok`: write_gcd = 32"),
     ):
         rules = SMT.replace("(= 0 (mod write_gcd line_bytes))", predicate)
         (tmp_path / "rules.smt2").write_text(rules, encoding="utf-8")
-        for words in (["rules", "--target", str(tmp_path)], ["check", str(tmp_path / "plan.toml"), "--no-cache"]):
-            assert invoke(words) == code
-            told = capsys.readouterr()
-            assert said in told.out + told.err
-            assert "plan.toml:13" not in told.out  # where the machine's data has the edge
+        assert invoke(["rules", "--target", str(tmp_path)]) == (0 if not said else 2 if stated else 1)
+        told = capsys.readouterr()
+        assert said in told.out + told.err
+        code = invoke(["check", str(tmp_path / "plan.toml"), "--no-cache"])
+        told = capsys.readouterr()
+        assert (code == 2) == bool(said and stated)
+        assert said in told.out + told.err or not stated
+        assert "plan.toml:13" not in told.out  # where the machine's data has the edge
 
 
 # ------------------------------------------------------------------------------------------ obligations

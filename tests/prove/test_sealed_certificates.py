@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from lab.draws import rest
-from lab.own_limits import with_limit
 
 from dmaverify import api
 from dmaverify.cli import app as cli
@@ -792,7 +791,7 @@ def test_a_machine_that_does_not_ship_is_not_confirmed(tmp_path: Path) -> None:
 
     shutil.copytree(Path("encodings/rngd"), tmp_path / "weak")
     data = tmp_path / "weak" / "target.toml"
-    data.write_text(with_limit(data.read_text(encoding="utf-8"), "slice_bytes_max", 1048576), encoding="utf-8")
+    data.write_text(data.read_text(encoding="utf-8").replace("524288", "1048576"), encoding="utf-8")
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN, encoding="utf-8")
     target = ("--target", str(tmp_path / "weak"))

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lab.own_limits import with_limit
 
 from dmaverify.api import check
 from dmaverify.cli.app import invoke
@@ -47,11 +46,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def limited(folder: Path, limit: str, value: int) -> None:
-    file = folder / "mine" / "target.toml"
-    file.write_text(with_limit(file.read_text(), limit, value))
-
-
 def change(folder: Path, what: str, new: str) -> None:
     file = folder / "mine" / "target.toml"
     text, count = re.subn(what, new, file.read_text(), count=1)
@@ -75,7 +69,7 @@ def said(capsys: pytest.CaptureFixture[str], folder: Path) -> Said:
 def test_a_run_confirms_what_a_machine_of_ones_own_has_no_room_for(
     folder: Path, said: Said, most: int, status: Status
 ) -> None:
-    limited(folder, "ub_bytes_max", most)
+    change(folder, r"(\[limit\.ub_bytes_max\]\nvalue = )\d+", rf"\g<1>{most}")
     (found,) = check(str(folder / "p.toml"))
     assert (found.status, found.target) == (status, "mine")
     assert ("broken" in said("run", "p.toml")) == (status is Status.REFUTED)
@@ -86,7 +80,7 @@ def test_memories_of_tiles_are_as_large_as_the_machine_has_them(
     folder: Path, said: Said, most: int, status: Status
 ) -> None:
     (folder / "k.pto").write_text(TILES)
-    limited(folder, "l1_bytes_max", most)
+    change(folder, r"(\[limit\.l1_bytes_max\]\nvalue = )\d+", rf"\g<1>{most}")
     (found,) = check(str(folder / "p.toml"))
     assert found.status is status
 
@@ -94,7 +88,7 @@ def test_memories_of_tiles_are_as_large_as_the_machine_has_them(
 @pytest.mark.parametrize(("line", "status"), [(256, Status.PROVED), (512, Status.REFUTED)])
 def test_blocks_of_ub_are_those_of_the_machine(folder: Path, said: Said, line: int, status: Status) -> None:
     (folder / "k.pto").write_text(TEXT.replace("%z, %l nburst(%n, %l, %l)", "%z, %n nburst(%n, %l, %l)"))
-    limited(folder, "ub_line_bytes", line)
+    change(folder, r"(\[limit\.ub_line_bytes\]\nvalue = )\d+", rf"\g<1>{line}")
     (found,) = check(str(folder / "p.toml"))
     assert found.status is status
     (folder / "p.toml").write_text(PLAN.replace("./mine", "pto"))

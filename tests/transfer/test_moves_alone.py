@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from lab.draws import counted, rest
 from lab.moves_alone import draw_alone
-from lab.own_limits import with_limit
 
 import dmaverify.api as api
 from dmaverify.program.space import unit_bits_of
@@ -98,7 +97,8 @@ def test_no_drawn_move_is_refuted_that_some_stream_carries_out(count: int) -> No
 def test_a_machine_of_ones_own_may_have_words_of_any_size(word: int, proved: bool, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples/machines/shim", tmp_path / "wide")
     target = tmp_path / "wide/target.toml"
-    target.write_text(with_limit(target.read_text(encoding="utf-8"), "granule_bytes", word))
+    text = target.read_text(encoding="utf-8")
+    target.write_text(text.replace("[limit.granule_bytes]\nvalue = 4", f"[limit.granule_bytes]\nvalue = {word}"))
     (tmp_path / "p.toml").write_text(
         'schema = 1\ntarget = "./wide"\n[axes]\nA = 8\nC = 64\n[transfer.t]\ndtype = "i8"\n'
         'source = { tier = "ddr", element = "A, C" }\ndest = { tier = "array", element = "A, C" }\n'
