@@ -634,6 +634,42 @@ def test_what_hangs_on_a_value_that_is_not_followed_is_open() -> None:
     assert check(opened).status is Status.UNKNOWN  # %x is 0 in every round, which no form says
 
 
+OPEN_ROUNDS = f"""// dmaverify: assume %n in 1..5
+func.func @k(%s: {GM}, %n: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c7 = arith.constant 7 : index
+  %z = arith.constant 0 : i64
+  %cache = arith.constant CACHE : i64
+  %one = arith.constant 1 : i64
+  %l = arith.constant 256 : i64
+  %d = pto.castptr %z : i64 -> {UB}
+  %x = arith.xori %n, %c2 : index
+  %rounds = scf.for %i = BOUNDS iter_args(%r = %z) -> (i64) {{
+    %more = arith.addi %r, %one : i64
+    {LOAD.replace("%z, %l", "%l, %l")}
+    scf.yield %more : i64
+  }}
+  {LOAD.replace("%z, %l", "%cache, %l")}
+  %often = arith.cmpi sgt, %rounds, %l : i64
+  scf.if %often {{ {LOAD.replace("%z, %l", "%l, %l")} }}
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize("bounds", ["%c7 to %x step %c1", "%x to %c0 step %c1", "%c2 to %c2 step %x"])
+@pytest.mark.parametrize(("cache", "status"), [(15, Status.UNKNOWN), (16, Status.REFUTED)])
+def test_a_loop_whose_bounds_are_not_followed_refutes_nothing_of_its_rounds(
+    bounds: str, cache: int, status: Status
+) -> None:
+    """None has a round: what they would do is no fault; one outside of it, a field that is too large, is."""
+    found = check(OPEN_ROUNDS.replace("BOUNDS", bounds).replace("CACHE", str(cache)))
+    assert found.status is status
+    assert {f.rule for f in found.errors} == ({"pto/cache-ctl"} if status is Status.REFUTED else set())
+
+
 @pytest.mark.parametrize(
     ("first", "test", "step", "status"),
     [
