@@ -111,17 +111,18 @@ class Arithmetic(Values):
         if self.roots_lost(a, b):
             return self.unfollowed(stmt.result)
         if not self.at_least_one(b, f"`{stmt.args[1].name}`, which `{stmt.result}` divides by,"):
-            return self._undivided(stmt, "may divide")
+            return self._undefined(stmt, "may divide by 0")
         if op in ("divsi", "remsi"):
             return self._towards_zero(stmt, op, a, b)
         if op.endswith("ui"):
             a = self._unsigned(stmt, a, stmt.type.bits)
         return self._floored(op, a + b - 1 if op.startswith("ceil") else a, b)
 
-    def _undivided(self, stmt: ops.Arith, does: str) -> Lin:
-        """Any value, of a division that has none."""
-        said = f"`{stmt.result}` {does} by 0: what that gives is not defined"
-        self.remark("unresolved", said, stmt.span, "divide only where the divisor is at least 1")
+    def _undefined(self, stmt: ops.Arith, does: str) -> Lin:
+        """Any value, of a division or a shift that has none."""
+        said = f"`{stmt.result}` {does}: what that gives is not defined"
+        hint = "divide only where the divisor is at least 1" if "divide" in does else "shift by fewer bits than it has"
+        self.remark("unresolved", said, stmt.span, hint)
         return self.unfollowed(stmt.result)
 
     def at_least_one(self, term: Lin, what: str) -> bool:
@@ -151,16 +152,14 @@ class Arithmetic(Values):
 
     def _with_number(self, stmt: ops.Arith, op: str, a: Lin, n: int) -> Value:
         world = self.world
-        if op == "shli" and 0 <= n < 64:
+        if op.startswith("sh") and not 0 <= n < (stmt.type.bits or 64):
+            return self._undefined(stmt, f"shifts by {n:,} of {stmt.type.bits or 64} bits")
+        if op == "shli":
             return a * (1 << n)
         if op in ("divui", "divsi", "floordivsi", "shrui", "shrsi", "remui", "remsi", "ceildivui", "ceildivsi"):
-            divisor = 1 << n if op.startswith("shr") and 0 <= n < 64 else n
+            divisor = 1 << n if op.startswith("shr") else n
             if divisor < 1:
-                return (
-                    self.unfollowed(stmt.result)
-                    if divisor or op.startswith("shr")
-                    else self._undivided(stmt, "divides")
-                )
+                return self.unfollowed(stmt.result) if divisor else self._undefined(stmt, "divides by 0")
             if op.startswith("ceil"):
                 a = self._unsigned(stmt, a, stmt.type.bits) if op == "ceildivui" else a
                 return world.divide(a + (divisor - 1), divisor)
