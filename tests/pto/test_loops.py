@@ -14,11 +14,13 @@ from dmaverify.language.affine import Lin, World, compare
 from dmaverify.machines.pto.check import check_text
 from dmaverify.program.instructions import Branch, KernelLoop
 from dmaverify.prove.flow import pipes
+from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.loops import At, most_followed, period_of, steady
 from dmaverify.prove.flow.pipe_fixpoint import joined
 from dmaverify.prove.flow.pipe_state import Instance, State, renamed
 from dmaverify.prove.flow.step_events import NOWHERE
+from dmaverify.prove.flow.written import Path as WrittenPath
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
 
@@ -223,6 +225,20 @@ def test_nests_that_take_turns_are_proved_for_all_numbers_of_rounds(
     assert check(text).status is Status.PROVED
     if ranged and turns > 1 and depth < 3:
         assert check(text.replace("%c = arith.muli %y, %l", "%c = arith.muli %z, %l")).status is Status.REFUTED
+
+
+def test_paths_in_one_state_that_are_all_there_are_say_nothing() -> None:
+    """So that the rounds of a loop around them find the state of the round before, and end."""
+    world = World()
+    n = world.free("n", 0, None)
+    none, odd = compare("le", n), compare("eq", world.modulo(n, 2) - 1)
+    facts = [(none,), (none.negated(), odd), (none.negated(), odd.negated())]
+    judge = DefiniteJudge(Asker(world, 100_000), "ub", 8)
+    (every,) = judge._merged([WrittenPath(bytearray(8), facts=told) for told in facts])
+    (some,) = judge._merged([WrittenPath(bytearray(8), facts=told) for told in facts[:2]])
+    assert every.facts == ()
+    assert not judge.asker.surely(odd.negated(), some.facts)
+    assert judge.asker.surely(compare("ne", n - 2), some.facts)
 
 
 def handed_on(turns: int, first: int, step: str) -> str:
