@@ -14,11 +14,13 @@ from dmaverify.language.affine import Lin, World, compare
 from dmaverify.machines.pto.check import check_text
 from dmaverify.program.instructions import Branch, KernelLoop
 from dmaverify.prove.flow import pipes
+from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.loops import At, most_followed, period_of, steady
 from dmaverify.prove.flow.pipe_fixpoint import joined
 from dmaverify.prove.flow.pipe_state import Instance, State, renamed
 from dmaverify.prove.flow.step_events import NOWHERE
+from dmaverify.prove.flow.written import Path as WrittenPath
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
 
@@ -223,6 +225,20 @@ def test_nests_that_take_turns_are_proved_for_all_numbers_of_rounds(
     assert check(text).status is Status.PROVED
     if ranged and turns > 1 and depth < 3:
         assert check(text.replace("%c = arith.muli %y, %l", "%c = arith.muli %z, %l")).status is Status.REFUTED
+
+
+def test_paths_in_one_state_that_are_all_there_are_say_nothing() -> None:
+    """So that the rounds of a loop around them find the state of the round before, and end."""
+    world = World()
+    n = world.free("n", 0, None)
+    none, odd = compare("le", n), compare("eq", world.modulo(n, 2) - 1)
+    facts = [(none,), (none.negated(), odd), (none.negated(), odd.negated())]
+    judge = DefiniteJudge(Asker(world, 100_000), "ub", 8)
+    (every,) = judge._merged([WrittenPath(bytearray(8), facts=told) for told in facts])
+    (some,) = judge._merged([WrittenPath(bytearray(8), facts=told) for told in facts[:2]])
+    assert every.facts == ()
+    assert not judge.asker.surely(odd.negated(), some.facts)
+    assert judge.asker.surely(compare("ne", n - 2), some.facts)
 
 
 def handed_on(turns: int, first: int, step: str) -> str:
@@ -632,6 +648,42 @@ def test_what_hangs_on_a_value_that_is_not_followed_is_open() -> None:
     opened = text.replace("%o =", inside.replace(" %x,", " %x,") + "\npto.barrier #pto.pipe<PIPE_ALL>\n}\n%o =", 1)
     assert check(text).status is Status.PROVED
     assert check(opened).status is Status.UNKNOWN  # %x is 0 in every round, which no form says
+
+
+OPEN_ROUNDS = f"""// dmaverify: assume %n in 1..5
+func.func @k(%s: {GM}, %n: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c7 = arith.constant 7 : index
+  %z = arith.constant 0 : i64
+  %cache = arith.constant CACHE : i64
+  %one = arith.constant 1 : i64
+  %l = arith.constant 256 : i64
+  %d = pto.castptr %z : i64 -> {UB}
+  %x = arith.xori %n, %c2 : index
+  %rounds = scf.for %i = BOUNDS iter_args(%r = %z) -> (i64) {{
+    %more = arith.addi %r, %one : i64
+    {LOAD.replace("%z, %l", "%l, %l")}
+    scf.yield %more : i64
+  }}
+  {LOAD.replace("%z, %l", "%cache, %l")}
+  %often = arith.cmpi sgt, %rounds, %l : i64
+  scf.if %often {{ {LOAD.replace("%z, %l", "%l, %l")} }}
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize("bounds", ["%c7 to %x step %c1", "%x to %c0 step %c1", "%c2 to %c2 step %x"])
+@pytest.mark.parametrize(("cache", "status"), [(15, Status.UNKNOWN), (16, Status.REFUTED)])
+def test_a_loop_whose_bounds_are_not_followed_refutes_nothing_of_its_rounds(
+    bounds: str, cache: int, status: Status
+) -> None:
+    """None has a round: what they would do is no fault; one outside of it, a field that is too large, is."""
+    found = check(OPEN_ROUNDS.replace("BOUNDS", bounds).replace("CACHE", str(cache)))
+    assert found.status is status
+    assert {f.rule for f in found.errors} == ({"pto/cache-ctl"} if status is Status.REFUTED else set())
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,23 @@ def test_a_divisor_that_is_never_positive_is_not_supposed_to_be(divides: str, ed
     assert verdict.status.value == status, [f.message for f in verdict.findings]
 
 
+@pytest.mark.parametrize(("size", "status"), [(32, "proved"), (31, "refuted")])
+def test_a_divisor_that_may_be_negative_refutes_nothing_where_it_is(size: int, status: str) -> None:
+    """%d rem %d is 0; how it is followed holds of divisors from 1 on, which is said."""
+    text = CHOSEN.format(edge=8, divides="remui").replace("%seven, %d", "%d, %d").replace("addi %q", "minsi %q")
+    (verdict,) = check_text(Source("k.mlir", text.replace("32xi8", f"{size}xi8")), None)
+    assert verdict.status.value == status, [f.message for f in verdict.findings]
+    assert verdict.conditions == ("`%d`, which `%q` divides by, is at least 1",)
+
+
+@pytest.mark.parametrize("op", ["shli", "shrui", "shrsi"])
+@pytest.mark.parametrize(("by", "status"), [(31, "proved"), (32, "unknown"), (64, "unknown"), (-1, "unknown")])
+def test_a_shift_by_as_many_bits_as_there_are_has_no_meaning(op: str, by: int, status: str) -> None:
+    text = KERNEL.format(first=f"arith.{op}", constant=by, then="arith.minsi", second=0, low=2, high=2, size=1)
+    (verdict,) = check_text(Source("k.mlir", text), None)
+    assert verdict.status.value == status, [f.message for f in verdict.findings]
+
+
 def test_an_unsigned_result_that_is_surely_great_is_a_negative_number() -> None:
     text = KERNEL.format(first="arith.xori", constant=3, then="arith.maxui", second=-2, low=0, high=4, size=64)
     text = text.replace(

@@ -83,9 +83,7 @@ class Accesses(RankMeaning):
                 if stmt.rest:
                     self.values[stmt.rest] = self.world.least(left - most, ZERO, most=True)
             elif stmt.rest:
-                rest = self.fresh_opaque(stmt.rest, 0)
-                self.opaque.add(rest.terms[0][0])
-                self.values[stmt.rest] = rest
+                self.values[stmt.rest] = self.unfollowed(stmt.rest, 0)
         elif stmt.op == "pand":
             parts = [m for m in map(self._lanes, stmt.args) if m is not None and m.lane_bytes == width]
             for part in parts:

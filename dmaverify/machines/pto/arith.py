@@ -67,7 +67,7 @@ class Arithmetic(Values):
             return both([first, second], "and" if op == "andi" else "or")
         numbers = [self.as_number(a) if isinstance(a, Cond) else a for a in args]
         if not all(isinstance(n, Lin) for n in numbers):
-            return self._lost(stmt)
+            return self.unfollowed(stmt.result)
         a, b = numbers[0], numbers[1]
         assert isinstance(a, Lin)
         assert isinstance(b, Lin)
@@ -94,7 +94,7 @@ class Arithmetic(Values):
             return self._with_number(stmt, op, a, b.const)
         if op in ("divui", "divsi", "floordivsi", "remui", "remsi", "ceildivui", "ceildivsi"):
             return self._with_term(stmt, op, a, b)
-        return self._lost(stmt)
+        return self.unfollowed(stmt.result)
 
     def _less(self, a: Lin, b: Lin) -> Lin:
         """a - b; of a value less its minimum with another, what is left over."""
@@ -109,20 +109,21 @@ class Arithmetic(Values):
     def _with_term(self, stmt: ops.Arith, op: str, a: Lin, b: Lin) -> Lin:
         """Division by a value that is not a number: blocks, tiles in a row."""
         if self.roots_lost(a, b):
-            return self._lost(stmt)
+            return self.unfollowed(stmt.result)
         if not self.at_least_one(b, f"`{stmt.args[1].name}`, which `{stmt.result}` divides by,"):
-            return self._undivided(stmt, "may divide")
+            return self._undefined(stmt, "may divide by 0")
         if op in ("divsi", "remsi"):
             return self._towards_zero(stmt, op, a, b)
         if op.endswith("ui"):
             a = self._unsigned(stmt, a, stmt.type.bits)
         return self._floored(op, a + b - 1 if op.startswith("ceil") else a, b)
 
-    def _undivided(self, stmt: ops.Arith, does: str) -> Lin:
-        """Any value, of a division that has none."""
-        said = f"`{stmt.result}` {does} by 0: what that gives is not defined"
-        self.remark("unresolved", said, stmt.span, "divide only where the divisor is at least 1")
-        return self._lost(stmt)
+    def _undefined(self, stmt: ops.Arith, does: str) -> Lin:
+        """Any value, of a division or a shift that has none."""
+        said = f"`{stmt.result}` {does}: what that gives is not defined"
+        hint = "divide only where the divisor is at least 1" if "divide" in does else "shift by fewer bits than it has"
+        self.remark("unresolved", said, stmt.span, hint)
+        return self.unfollowed(stmt.result)
 
     def at_least_one(self, term: Lin, what: str) -> bool:
         """Whether a term is at least 1, by its range, wherever this runs, or as an assumption that is said; False where
@@ -151,12 +152,14 @@ class Arithmetic(Values):
 
     def _with_number(self, stmt: ops.Arith, op: str, a: Lin, n: int) -> Value:
         world = self.world
-        if op == "shli" and 0 <= n < 64:
+        if op.startswith("sh") and not 0 <= n < (stmt.type.bits or 64):
+            return self._undefined(stmt, f"shifts by {n:,} of {stmt.type.bits or 64} bits")
+        if op == "shli":
             return a * (1 << n)
         if op in ("divui", "divsi", "floordivsi", "shrui", "shrsi", "remui", "remsi", "ceildivui", "ceildivsi"):
-            divisor = 1 << n if op.startswith("shr") and 0 <= n < 64 else n
+            divisor = 1 << n if op.startswith("shr") else n
             if divisor < 1:
-                return self._lost(stmt) if divisor or op.startswith("shr") else self._undivided(stmt, "divides")
+                return self.unfollowed(stmt.result) if divisor else self._undefined(stmt, "divides by 0")
             if op.startswith("ceil"):
                 a = self._unsigned(stmt, a, stmt.type.bits) if op == "ceildivui" else a
                 return world.divide(a + (divisor - 1), divisor)
@@ -168,7 +171,7 @@ class Arithmetic(Values):
         if a.is_const and op in _EITHER_WAY:
             return Lin({"andi": a.const & n, "ori": a.const | n, "xori": a.const ^ n}[op])
         made = self._masked(op, a, n) if op in _EITHER_WAY else None
-        return self._lost(stmt) if made is None else made
+        return self.unfollowed(stmt.result) if made is None else made
 
     def _masked(self, op: str, a: Lin, n: int) -> Lin | None:
         """Bits of a value and a number whose ones are all the low bits, or all but the low ones."""
@@ -241,11 +244,6 @@ class Arithmetic(Values):
         said = f"{stmt.op} can give {high if high >= half else low:,}, which {stmt.type.name} does not hold: it wraps"
         self.remark("note", said, stmt.span, "compute it in more bits, or state a smaller range", always=False)
         return self.world.modulo(value + half, 2 * half) - half
-
-    def _lost(self, stmt: ops.Arith) -> Lin:
-        value = self.fresh_opaque(stmt.result)
-        self.opaque.add(value.terms[0][0])
-        return value
 
     def _select(self, when: Cond | None, left: Value, right: Value) -> Value:
         if when is None:

@@ -338,7 +338,9 @@ class _Meaning(Accesses):
             self.remark("unresolved", "the step of a loop must be at least 1", stmt.step.span)
             step = None
         if low is None or high is None or step is None:
-            low, high, step = ZERO, self.fresh_opaque("%trip", 0), ONE
+            self.kernel.lost.append(stmt.span)
+            low, step = low or ZERO, step or ONE
+            high = low + self.world.times(self.unfollowed("%trip", 0), step)
         trip = self.world.quotient(high - low + step - 1, step)
         least = self.world.interval(trip)[0]
         if least is None or least < 0:

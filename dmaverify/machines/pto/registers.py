@@ -32,8 +32,7 @@ class Registers(Arithmetic):
     def _setloop(self, stmt: ops.SetLoop) -> None:
         first, second = self.number_of(stmt.first, "the operand"), self.number_of(stmt.second, "the operand")
         if first is None or second is None:
-            first = second = self.fresh_opaque("%register")
-            self.opaque.add(first.terms[0][0])
+            first = second = self.unfollowed("%register")
         key = f"{stmt.kind}.{stmt.what}"
         if stmt.what == "size":
             self._unused(stmt.kind, again=True)

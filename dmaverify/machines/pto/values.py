@@ -285,6 +285,12 @@ class Values:
         varies = () if fixed else tuple(self.around)
         return self.world.free(name_of(name), low, None, stated=False, shown=name, varies=varies)
 
+    def unfollowed(self, name: str, low: int | None = None) -> Lin:
+        """A number that is not followed: what needs it is unresolved."""
+        value = self.fresh_opaque(name, low)
+        self.opaque.add(value.terms[0][0])
+        return value
+
     def from_memory(self, name: str, kind: ValueType = ops.INDEX) -> Lin:
         """A value that memory gives: any value, another one each time."""
         stated = self.ranges_of(name)
@@ -318,13 +324,10 @@ class Values:
             elif stmt.least is not None:
                 self.values[name] = self.machine_value(stmt.what, stmt.least, name)
             elif kind.kind == "int":
-                value = self.fresh_opaque(name)
-                self.values[name] = value
-                self.opaque.add(value.terms[0][0])
+                self.values[name] = self.unfollowed(name)
             else:
                 self.values[name] = None
-                if stmt.why:
-                    self.reasons[name] = stmt.why
+                self.reasons |= {name: stmt.why} if stmt.why else {}
 
     def _bind(self, stmt: ops.Bind) -> None:
         name = stmt.source.name

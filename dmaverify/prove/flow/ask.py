@@ -8,7 +8,7 @@ carries values; what the solver leaves open is `unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import gcd
 
 from dmaverify.language.affine import FALSE, TRUE, Cond, Lin, World, both, compare
@@ -280,7 +280,16 @@ class Asker:
         return self.session.smallest(query, order, Answer("sat", model)).model
 
     def _solved(self, claim: Cond, when: Sequence[Cond]) -> Reply:
-        return self.possible([*when, claim.negated()], small=True)
+        """As `possible` says of the opposite; values at which the text has no meaning are no counterexample."""
+        fails = [*when, claim.negated()]
+        reply = self.possible(fails, small=True)
+        supposed = self.supposed_of({n for one in fails for n in self.world.roots(one)})
+        return self.possible([*fails, *supposed], small=True) if reply.status == "refuted" and supposed else reply
+
+    def supposed_of(self, roots: Collection[str]) -> list[Cond]:
+        """What the text has to meet to have a meaning, of these symbols and of others that are not one iteration's."""
+        known = [(one, self.world.roots(one)) for one in self.world.supposed]
+        return [one for one, of in known if of & {*roots} and not any(map(self._within, of - {*roots}))]
 
     def required(self, claim: Cond, when: Sequence[Cond] = ()) -> Reply:
         """As `holds`; but where the claim depends on values whose range nobody stated and can be met, it is assumed.

@@ -134,7 +134,8 @@ class DefiniteJudge(ReadBytes):
             rests = [[f for f in p.facts if f not in common] for p in group]
             told_by = united(rests)
             either = both(map(both, rests), "or")
-            facts = (*common, *((either,) if told_by is None and either.known is None else told_by or ()))
+            open_ = told_by is None and either.known is None and not self.asker.surely(either, common)
+            facts = (*common, *((either,) if open_ else told_by or ()))
             out.append(Path(group[0].bytes_, group[0].rows, facts, group[0].whole, joined_loads(group)))
         return self._joined(out) if len(out) > MOST_PATHS else out
 
