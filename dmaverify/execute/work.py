@@ -55,6 +55,12 @@ class RunMachine:
         if units > self.most:
             raise OverLimit(f"more than {self.most:,} units")
 
+    def iterations_of(self, loops: Loops) -> int:
+        """How many there are together. Raises OverLimit where one unit in each is too many."""
+        many = prod(count for _, count in loops)
+        self.allow(many)
+        return many
+
     def stride(self, tier: str, place: str, unit_bits: int) -> int:
         """Units from one place to the next."""
         return (SPAN[place] if place in SPAN else self.tiers[tier].strides[place]) * 8 // unit_bits
