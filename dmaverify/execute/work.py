@@ -47,6 +47,7 @@ class RunMachine:
     rule: str = ""
     most: int = ONE_BY_ONE
     launched: bool = False  # a move may begin before what one before it in its queue writes has arrived
+    swaps: bool = False  # moves of one queue that touch the same bytes may swap
     queues: Mapping[tuple[str, str], str] = field(default_factory=dict)  # of moves, by their tiers
     context_is_engine: bool = False  # a context of a step names its engine; else it is a queue before its engines
 
