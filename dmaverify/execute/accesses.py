@@ -226,11 +226,12 @@ def _runs(touched: NDArray[np.bool_]) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def run_access(reach: Reach, machine: RunMachine) -> Outcome:
-    """All iterations of an access. Raises Beyond."""
+    """All iterations of an access. Raises Beyond: each touches as much as the first one does."""
     outcome = Outcome()
-    one = Fetching(reach, machine)
-    for values in iterations(reach.loops):
+    many, one = machine.iterations_of(reach.loops), Fetching(reach, machine)
+    for turn, values in enumerate(iterations(reach.loops)):
         where = ", ".join(f"{name} = {value}" for name, value in values.items())
         outcome.take(one.at(values)[1], where)
-        machine.allow(outcome.ran)
+        if turn == 0:
+            machine.allow(outcome.ran * many)
     return outcome

@@ -361,14 +361,15 @@ def walked(walk: RunWalk, machine: RunMachine) -> Numbers:
 
 
 def run_move(move: RunMove, machine: RunMachine) -> Outcome:
-    """All iterations of a transfer. Raises Beyond."""
+    """All iterations of a transfer. Raises Beyond: each moves as much as the first one does."""
     outcome = Outcome()
-    run = TransferRun(move, machine)
-    for values in iterations(move.loops):
+    many, run = machine.iterations_of(move.loops), TransferRun(move, machine)
+    for turn, values in enumerate(iterations(move.loops)):
         where = ", ".join(f"{name} = {value}" for name, value in values.items())
         for word, copies, found in run.at(values):
             if copies is not None and where:
                 run.over_iterations(word, copies, found)
             outcome.take(found, f"{word} at {where}" if where else word)
-        machine.allow(outcome.ran)
+        if turn == 0:
+            machine.allow((outcome.ran or run.promise.dest_live) * many)
     return outcome

@@ -19,8 +19,10 @@ Performance", Bank Starvation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import pairwise
 from math import prod
+from operator import or_
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,8 +87,7 @@ class ProgramRun:
         if before is None:
             self.outcome.break_("core/well-formed", "steps wait for each other")
             return self.outcome
-        landed = self.order(queues=False) if self.machine.launched else before
-        self._races(before, landed or before)
+        self._races(before, self._landed(before))
         judge_outputs(self.outputs, [step.name for step in self.program.steps], self.pieces, before, self.outcome)
         self._starving(before)
         return self.outcome
@@ -300,6 +301,16 @@ class ProgramRun:
             for name, far in steps[piece.step].earlier:
                 direct[j] |= mask(of.get((index[name], piece.turn - far), []))
         return closed(direct)
+
+    def _landed(self, before: Sequence[int]) -> Sequence[int]:
+        """Bit i of entry j: piece i ends before piece j begins, and not because one queue has both."""
+        machine = self.machine
+        said = self.order(queues=False) if machine.launched or machine.swaps else None
+        if said is None or machine.launched:
+            return said or before
+        around = [waits | 1 << j for j, waits in enumerate(before)]
+        told = [reduce(or_, (around[i] for i in bits(waits)), 0) for waits in said]
+        return [reduce(or_, (told[i] for i in bits(waits)), 0) for waits in around]
 
     def _races(self, before: Sequence[int], landed: Sequence[int]) -> None:
         """Bytes that two pieces touch with nothing between. Those in one queue alone (not `landed`) stay open."""

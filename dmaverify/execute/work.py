@@ -47,6 +47,7 @@ class RunMachine:
     rule: str = ""
     most: int = ONE_BY_ONE
     launched: bool = False  # a move may begin before what one before it in its queue writes has arrived
+    swaps: bool = False  # moves of one queue that touch the same bytes may swap
     queues: Mapping[tuple[str, str], str] = field(default_factory=dict)  # of moves, by their tiers
     context_is_engine: bool = False  # a context of a step names its engine; else it is a queue before its engines
 
@@ -54,6 +55,12 @@ class RunMachine:
         """Raises OverLimit where these are too many to be run."""
         if units > self.most:
             raise OverLimit(f"more than {self.most:,} units")
+
+    def iterations_of(self, loops: Loops) -> int:
+        """How many there are together. Raises OverLimit where one unit in each is too many."""
+        many = prod(count for _, count in loops)
+        self.allow(many)
+        return many
 
     def stride(self, tier: str, place: str, unit_bits: int) -> int:
         """Units from one place to the next."""

@@ -50,6 +50,11 @@ class LaneWork:
         return f"{self.lane} of {self.context}" if apart else self.lane
 
     @property
+    def in_front(self) -> bool:
+        """Whether its context stands in front of a queue of the machine, which may swap what it is given."""
+        return self.context not in ("", self.lane) and not is_engine(self.lane)
+
+    @property
     def given_by(self) -> str:
         """The context that begins it; none of a piece that names its engine alone, or that is shared out."""
         if self.lane.startswith("shared "):
@@ -86,7 +91,7 @@ def _all_behind(
 ) -> Iterator[QueueEdge]:
     for p in ahead:
         for q in behind:
-            if pieces[p].lane != pieces[q].lane:
+            if pieces[p].lane != pieces[q].lane or pieces[p].in_front:
                 yield p, q, distance
 
 

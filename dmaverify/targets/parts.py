@@ -83,6 +83,7 @@ class Engines:
     source: str
     basis: str
     launched: bool = False  # whether a transfer may begin to read before what one before it writes has arrived
+    swaps: bool = False  # whether two transfers of one queue of a route may swap where they touch the same bytes
     context_is_engine: bool = False  # whether a step's `context` names its engine; else a queue in front of its engines
 
 
@@ -223,6 +224,7 @@ def _engines(table: Table) -> Engines:
         source=table.text("source"),
         basis=basis_of(table),
         launched=bool(table.integer("launched", 0)),
+        swaps=bool(table.integer("swaps", 0)),
         context_is_engine=bool(table.integer("context_is_engine", 0)),
     )
     table.finish()

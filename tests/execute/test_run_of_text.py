@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dmaverify.cli.run import executed
+from dmaverify.jobs.retold import Retold
 
 HEAD = 'schema = 1\ntarget = "rngd"\n[axes]\nA = 8\nC = 64\nM = 70\nW = 8\n'
 
@@ -75,6 +76,24 @@ def test_an_access_is_run_and_what_is_too_large_is_not(tmp_path: Path) -> None:
     said, data, code = ran(tmp_path, text, 100)["a"]
     assert (code, data["kept"]) == (3, False)
     assert "  not run   more than 100 units (--limit)" in said
+
+
+LOOPED = """[access.a]
+engine = "fetch"
+dtype = "i8"
+loop = {{ t = {turns} }}
+memory = {{ tier = "dm", base = 0, element = "A, C", view = {{ tile = "A", length = 4, start = 5 }} }}
+stream = {{ time = "A = 4, C / 8", packet = "C % 8" }}
+"""
+
+
+@pytest.mark.parametrize("kind", ["stream", "move", "access"])
+def test_iterations_that_are_too_many_together_are_not_begun(kind: str) -> None:
+    """A move by its stream, a move of which no more is said, an access: 256 bytes an iteration, one row too far."""
+    for turns, run in ((4, True), (6, False), (1 << 40, False)):
+        text = LOOPED.format(turns=turns) if kind == "access" else store("a", "5", more=f"loop = {{ t = {turns} }}")
+        text = text.partition("stream")[0] if kind == "move" else text
+        assert bool(Retold(HEAD + text, "a", "rngd", {}, 1024).broken()) == run
 
 
 def test_a_stated_limit_goes_beyond_the_default_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

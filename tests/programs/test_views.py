@@ -76,6 +76,24 @@ def test_what_is_left_on_purpose_is_no_finding() -> None:
     assert any("on purpose" in said for said in verdict.assumptions)
 
 
+@pytest.mark.parametrize(("partial", "status"), [(", partial = true", Status.PROVED), ("", Status.UNKNOWN)])
+def test_tiles_that_are_too_many_to_unite_leave_on_purpose_what_they_leave(partial: str, status: Status) -> None:
+    text = HEAD.replace("A = 16", "A = 12582912") + store(tile('"8 * t"', partial), loop="loop = { t = 1572864 }")
+    assert (
+        api.check(text.replace('slice = "S"', 'slice = "1 # 64"').replace("S, A", "A") + PROGRAM, "p")[0].status
+        is status
+    )
+
+
+@pytest.mark.parametrize(("base", "status"), [(0, Status.UNKNOWN), (1048576, Status.REFUTED)])
+def test_what_a_step_writes_back_where_it_read_it_is_not_said_to_be_lost(base: int, status: Status) -> None:
+    first = store(tile("8", ", partial = true"), loop="")
+    held = f'{{ tier = "hbm", base = {base}, element = "S, A, C", view = {tile("8")} }}'
+    back = first.replace('{ tier = "dm", base = 0, slice = "S", element = "A = 4, C" }', held)
+    steps = '[program.p]\norder = "written"\nstep = [{ transfer = "store" }, { transfer = "back" }]\n'
+    assert api.check(HEAD + first + back.replace("transfer.store", "transfer.back") + steps, "p")[0].status is status
+
+
 def test_the_finding_gives_the_first_element_and_a_start_that_was_checked() -> None:
     (verdict,) = api.check(HEAD + store(tile('"t"')) + PROGRAM, "p")
     once, cover = sorted(verdict.errors, key=lambda f: f.rule, reverse=True)

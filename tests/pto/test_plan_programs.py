@@ -147,6 +147,36 @@ def test_loads_and_stores_have_pipes_of_their_own() -> None:
     assert rules(judged(tiles(1), program(', context = "one"', ', context = "one"'), name="p")) == set()
 
 
+@pytest.mark.parametrize(
+    ("order", "first", "second", "found"),
+    [
+        ("contexts", "", "", {"core/hazard-waw"}),
+        ("contexts", "", 'after = ["a"]', set()),
+        ("contexts", 'context = "one"', 'context = "one"', set()),
+        ("contexts", 'context = "one"', 'context = "two"', {"core/hazard-waw"}),
+        ("written", "", "", set()),
+        ("none", "", 'after = ["a"]', set()),
+    ],
+)
+def test_copies_of_one_pipe_may_swap_where_they_write_the_same_bytes(
+    order: str, first: str, second: str, found: set[str]
+) -> None:
+    """The second load is on time for what waits for it, and for no other load into its buffer."""
+    loads = [transfer(n, GM.format("C"), UB.format(0, "C"), 'stream = { packet = "C" }') for n in "ab"]
+    store = transfer("s", UB.format(0, "C"), 'tier = "gm", base = 65536, element = "C"', 'stream = { packet = "C" }')
+    steps = zip("abs", (first, second, 'after = ["a", "b"]'), strict=True)
+    listed = ", ".join(f'{{ transfer = "{name}"{wait and ", " + wait} }}' for name, wait in steps)
+    verdict = judged(*loads, store, f'[program.p]\norder = "{order}"\nstep = [{listed}]\n', name="p")
+    assert rules(verdict) == found
+
+
+def test_two_loads_of_one_pipe_are_handed_on_by_the_flag_of_the_second() -> None:
+    loads = transfer("a", GM.format("C"), UB.format(0, "C")) + transfer("b", GM.format("C"), UB.format(256, "C"))
+    store = transfer("s", UB.format(0, "D, C"), 'tier = "gm", base = 65536, element = "D, C"')
+    steps = '[program.p]\nstep = [{ transfer = "a" }, { transfer = "b" }, { transfer = "s", after = ["b"] }]\n'
+    assert judged(loads, store, steps, name="p").status is Status.PROVED
+
+
 def test_a_finding_tells_the_wait_that_would_do() -> None:
     (finding,) = judged(tiles(2), program(), name="p").errors
     assert "2 iterations later" in finding.message

@@ -102,9 +102,7 @@ def hazards(
     if events is None:
         return Hazards(why="loops wait for each other, so that their order could not be followed", by="")
     unsure = {(n, i) for n, made in told.made.items() for i, (touch, _) in enumerate(made) if not touch.sure}
-    judge = StepJudge(
-        Asker(world, rlimit), [use.pipe for use in told.uses], coarse=True, most_steps=MOST_STEPS, unsure=unsure
-    )
+    judge = StepJudge(Asker(world, rlimit), list(told.ordered), coarse=True, most_steps=MOST_STEPS, unsure=unsure)
     judge.judge(events)
     unit = min((touch.unit_bits for work in works for touch in work.touches), default=8)
     out = Hazards(why=judge.why)
@@ -129,7 +127,7 @@ def unordered(
     told = StepEvents(program, works, order, World(), launched, blunt=True)
     judge = _TouchJudge(Asker(told.world, 1), most_steps=MOST_STEPS)
     events = told.events()
-    judge.ordered = [use.pipe for use in told.uses]
+    judge.ordered = list(told.ordered)
     judge.judge(events or ())
     if events is None or judge.why or judge.open_:
         return None

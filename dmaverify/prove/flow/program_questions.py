@@ -50,6 +50,9 @@ def ask_program(
     known = (*HAZARDS, "core/steps", *(TILES if tiles and not missing else ()), sums, *regions)
     left = [f"{name} of the steps together{_why(name)}" for name in proved if name not in known]
     left += [one for one in tiles if isinstance(one, str)]
+    for a, b in pairs or ():
+        if a.lane == b.lane and works[a.step].swaps:  # the scripts have the order of its queue as a fact
+            missing |= set(HAZARDS[2:] if a.writes and b.writes else HAZARDS[:2])
     names = [step.name for step in program.steps]
     by_times = pairs is not None and times.reach <= MOST_ITERATIONS
     if pairs is not None and by_times:  # order is followed for loops of any length, also of none: then it hands on less

@@ -45,6 +45,7 @@ class StepEvents:
     whole: bool = False
     made: dict[int, Made] = field(default_factory=dict)
     uses: list[Use] = field(default_factory=list)
+    ordered: dict[str, None] = field(default_factory=dict)  # the pipes that do all of their work in order
     _edges: list[tuple[int, int]] = field(default_factory=list)
     _earlier: list[tuple[int, int, int]] = field(default_factory=list)
     _ports: dict[str, dict[str, None]] = field(default_factory=dict)
@@ -133,6 +134,8 @@ class StepEvents:
             for p, q, far in self._earlier:
                 if q == piece:
                     yield from hand(_edge(p, far), parts[0][0])
+            if self.works[step].swaps and self.order.bodies[step] >= 0:
+                yield from hand(f"iterations of {piece}", parts[0][0])
             for number, (pipe, some) in enumerate(parts):
                 if number:
                     yield from hand(parts[0][0], pipe)
@@ -141,6 +144,8 @@ class StepEvents:
             if any(p == piece for p, *_ in (*self._edges, *self._earlier)):
                 for pipe, _ in parts:
                     yield from hand(pipe, _edge(piece))
+            if self.works[step].swaps and self.order.bodies[step] >= 0:
+                yield from hand(parts[0][0], f"iterations of {piece}")
         if self.program.order == "written":
             yield Fence("ALL", NOWHERE)
 
@@ -160,6 +165,8 @@ class StepEvents:
         at_once = bool(self.works[step].accesses)
         span = self.program.steps[step].span or NOWHERE
         self.made[number] = made
+        if not self.works[step].swaps:
+            self.ordered[pipe] = None
         self.uses.append(Use(number, pipe, rows, span, self.program.steps[step].name, step=step, at_once=at_once))
         return self.uses[-1]
 

@@ -96,8 +96,8 @@ def judge(output: Output, order: Order, session: Session, elsewhere: OtherDeclar
                 undecided.append((first, second, meet))
     once = "refuted" if twice else "unknown" if undecided else "proved"
     covered, unwritten, why = covers(output, apart, made, elsewhere)
-    on_purpose = covered == "refuted" and all(one.partial for one in output.tiles)
-    covered = "proved" if on_purpose else covered
+    on_purpose = covered != "proved" and all(one.partial for one in output.tiles)
+    covered, why = ("proved", "") if on_purpose else (covered, why)
     return Together(output, once, covered, tuple(twice), unwritten, on_purpose, why, tuple(undecided), tuple(again))
 
 
@@ -110,14 +110,18 @@ def _shown(output: Output, found: SharedElement, order: Order, elsewhere: OtherD
     mates = {s for s in range(len(order.of_step)) for t in pair if s != t.step and order.steps_of_one_body(s, t.step)}
     point = {digit: found.where[output.label(digit)] for digit in output.digits}
     every = [*((tiles, True) for tiles in pair), *((tiles, False) for tiles in output.reads)]
-    near = mates.union(order.steps_between(found.first.step, found.second.step)).difference(t.step for t in pair)
+    own = {t.step for t in pair}  # what a step writes again it may have read itself
+    near = mates.union(order.steps_between(found.first.step, found.second.step), own)
     open_ = sorted(near.difference(t.step for t in output.reads if elsewhere.reads_once(t.step)))
     position, blocks = flat_position(output, point), blocks_in_order(order)
     if blocks is None or not is_element(output.tensor, position) or elsewhere.may_read(output, position, open_):
         return None
     turns = {order.bodies[tiles.step]: prod(turn.count for turn in tiles.turns) for tiles, _ in every if tiles.turns}
-    if not mates or any(many > MOST_TURNS for many in turns.values()):
-        return found if mates.isdisjoint(tiles.step for tiles in output.reads) else None
+    many = any(count > MOST_TURNS for count in turns.values())
+    if (many or not mates) and mates.union(own).isdisjoint(tiles.step for tiles in output.reads):
+        return found
+    if many:
+        return None
     place = {step: (number, at) for number, block in enumerate(blocks) for at, step in enumerate(block)}
     history = sorted(
         (place[tiles.step][0], turn, place[tiles.step][1], turn, writes, number)

@@ -93,6 +93,7 @@ class StepWork:
     accesses: tuple[tuple[Access, Command], ...] = ()
     troubles: tuple[Trouble, ...] = ()
     whole: bool = False  # nothing says how the transfer is made
+    swaps: bool = False  # its lane does not order what touches the same bytes
 
 
 def work_of(index: int, step: Step, target: Target) -> StepWork:
@@ -143,6 +144,7 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
     base = unnamed_lane(index, step, transfer, target)
     own = target.routes.get((transfer.source.tier, transfer.dest.tier))
     fixed = own is not None and bool(own.queue)  # where the machine says it, no plan names another one
+    swaps = fixed and target.engines.swaps
     fixed = fixed or (step.context is not None and target.engines.context_is_engine)
     if found is None:
         lane = base if fixed or queue is None or transfer.engine is None else engine_lane(transfer.engine)
@@ -156,7 +158,7 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
             touches = known_rows(index, lane, step.indirect, target) or touches
             index_bits = target.dtypes[step.indirect.index.dtype]
             touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, (), INDEX)
-        return StepWork((lane,), tuple(replace(t, port=port) for t in touches), whole=True)
+        return StepWork((lane,), tuple(replace(t, port=port) for t in touches), whole=True, swaps=swaps)
     if isinstance(found, list):
         return StepWork((base,), (), troubles=tuple(found))
     lanes = [base if fixed or command.engine is None else lane_of(command) for command in found]
@@ -165,7 +167,8 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
         for number, (command, lane) in enumerate(zip(found, lanes, strict=True))
         for touch in _command_touches(index, number, command, lane, transfer, target)
     ]
-    return StepWork(tuple(dict.fromkeys(lanes)), tuple(replace(t, port=port) for t in touches), tuple(found))
+    ported = tuple(replace(t, port=port) for t in touches)
+    return StepWork(tuple(dict.fromkeys(lanes)), ported, tuple(found), swaps=swaps)
 
 
 def known_rows(index: int, lane: str, move: Indirect, target: Target) -> list[Touch]:
