@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -283,15 +284,19 @@ def _asked(config: pytest.Config) -> tuple[Options, str | None, Settings]:
 
 
 class PlanFile(pytest.File):
-    """A plan file: one test for each entry that is judged; a file of another kind is one test."""
+    """A plan file: one test for each entry that is judged; a file of another kind, or that cannot be read, is one test:
+    a mistake while tests are collected would end the session before any of the others runs.
+    """
 
     def collect(self) -> Iterable[pytest.Item]:
         try:
             _, target, _ = _asked(self.config)
-            listed = self.path.suffix not in (".toml", ".rs")
-            plan = None if listed else _read(self.path, None, target, partly=True)
         except PlanFailed as error:
             raise self.CollectError(str(error)) from None
+        plan = None
+        with suppress(PlanFailed):  # the test of the file fails with it
+            listed = self.path.suffix not in (".toml", ".rs")
+            plan = None if listed else _read(self.path, None, target, partly=True)
         if plan is None:
             yield FileItem.from_parent(self, name=self.path.stem)
             return

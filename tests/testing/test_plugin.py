@@ -87,10 +87,14 @@ def test_one_transfer_is_chosen_as_any_test_is(tmp_path: Path) -> None:
     assert "1 deselected" in pytest_run(tmp_path, "-k", "good").stdout
 
 
-def test_a_file_that_cannot_be_read_is_an_error_with_its_place(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_fails_at_its_place_and_the_others_run(tmp_path: Path) -> None:
     (tmp_path / "row.dma.toml").write_text(PLAN.replace("A = 8\n", "A = \n"))
+    (tmp_path / "void.dma.toml").write_text(PLAN[: PLAN.index("[transfer")])
+    (tmp_path / "whole.dma.toml").write_text(PLAN)
     done = pytest_run(tmp_path)
-    assert done.returncode == 2
+    assert done.returncode == 1
+    assert "2 failed, 1 passed" in done.stdout
+    assert "void.dma.toml has nothing to check" in done.stdout
     assert "row.dma.toml:4" in done.stdout
     assert "Traceback" not in done.stdout
 

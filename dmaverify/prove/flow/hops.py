@@ -83,7 +83,10 @@ def _advice(first: Step, second: Step, direct: Transfer) -> Finding:
         {"source": direct.source.tier, "through": between, "dest": direct.dest.tier},
         source="DMA Engine, introduction (prefer direct transfers); Memory Performance (Unnecessary hops)",
         hint=f"one transfer does both: source = {tensor_text(direct.source)}, dest = {tensor_text(direct.dest)}",
-        notes=("the direct move is proved to end in the same tensor",),
+        notes=(
+            "the direct move is proved to end in the same tensor",
+            "a hop may be cheaper where runs are short: `dmaverify synth` of the direct move prices both",
+        ),
         labels=(Label(first.span, "the first hop"),) if first.span else (),
     )
 
