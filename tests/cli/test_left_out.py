@@ -212,6 +212,7 @@ def test_a_baseline_of_what_cannot_be_read_is_no_success(capsys: pytest.CaptureF
     assert run(capsys, "check", "bad.toml", "--write-baseline", "b.json")[0] == 2
 
 
+@pytest.mark.slow
 def test_the_number_of_an_open_condition_is_that_of_its_guard(capsys: pytest.CaptureFixture[str]) -> None:
     text = PLAN.replace("A = 8\n", "A = { min = 1, max = 4096 }\n").replace("[A=8", "[A")
     Path("s.toml").write_text(text, encoding="utf-8")

@@ -192,6 +192,7 @@ TEXTS = [
 ]
 
 
+@pytest.mark.slow
 def test_every_kind_of_text_gets_diagnostics_at_a_place(talk: Any) -> None:
     async def talking(editor: Editor) -> None:
         for name, text, code in TEXTS:

@@ -186,6 +186,7 @@ def test_the_constants_in_the_data_are_those_that_the_command_fits() -> None:
             assert data.ticks(name) == pytest.approx(cycles * TICKS, rel=1e-3, abs=2), (profile, name)
 
 
+@pytest.mark.slow
 def test_the_report_names_every_row_and_those_it_does_not_explain(monkeypatch: pytest.MonkeyPatch) -> None:
     def once(points: list[Point], data: CostData, beside: list[Point]) -> list[FitRow]:
         assert (points, data.profile, beside) == (all_points(), SCHEDULE.profile, static_points(STATED))

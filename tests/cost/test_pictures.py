@@ -14,6 +14,7 @@ from io import StringIO
 from pathlib import Path
 
 import matplotlib
+import pytest
 from cost_programs import EXAMPLE_1, EXAMPLE_3, example_4, example_5
 from matplotlib.figure import Figure
 
@@ -52,6 +53,7 @@ def small() -> str:
     return svg(draw([("3", EXAMPLE_3, cost_data())]))
 
 
+@pytest.mark.slow
 def test_a_picture_is_the_same_twice_and_shows_both_programs() -> None:
     both = [("before", example_5(), cost_data()), ("after", example_5(bit_8=True), cost_data())]
     text = svg(draw(both))

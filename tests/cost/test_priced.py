@@ -32,6 +32,7 @@ def entries(*arguments: str) -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in json.loads(run(*arguments, "--json").stdout)}
 
 
+@pytest.mark.slow
 def test_an_entry_in_error_takes_no_price_from_the_others() -> None:
     result = run(str(PROGRAMS / "aggregates.toml"), "--json")
     found = {one["name"]: one for one in json.loads(result.stdout)}

@@ -69,6 +69,7 @@ def test_its_commands_and_tests_pass(repository, path):
     assert (done.returncode, "6 passed" in done.stdout) == (0, True), done.stdout
 
 
+@pytest.mark.slow
 def test_a_wrong_stride_in_layout_code_is_found_by_its_tests(repository, path):
     code = repository / "tiling.py"
     code.write_text(code.read_text().replace('("C/t", columns // tile, tile * tile)', '("C/t", columns // tile, tile)'))
@@ -133,6 +134,7 @@ def test_the_action_passes_what_is_right_and_takes_options_and_settings(reposito
     assert action_check(repository, path, paths="nowhere")[1]["exit-code"] == "2"
 
 
+@pytest.mark.slow
 def test_the_action_takes_paths_and_options_on_several_lines(repository, path):
     """A block of YAML: nothing below its first line is passed over."""
     (repository / "first").mkdir()

@@ -185,6 +185,7 @@ TILED = """void f(unsigned n, char *from, char *to, char *l1) {{
 RIGHT = {"first": "i < n", "last": "i > 1", "buffer": "out[k % 2]", "wait": "snrt_dma_wait_all();"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "status"),
     [
@@ -366,8 +367,16 @@ SCALE = Path(__file__).parents[2] / "examples" / "idma"
     ("old", "new", "status"),
     [
         ("", "", Status.PROVED),
-        ("out[i % 2], i - 2", "in[i % 2], i - 2", Status.UNKNOWN),  # what the same round loads; right of one tile alone
-        *rest([("in[i % 2]", "in[i % 3]", Status.UNKNOWN)]),
+        *rest(
+            [
+                (
+                    "out[i % 2], i - 2",
+                    "in[i % 2], i - 2",
+                    Status.UNKNOWN,
+                ),  # what the same round loads; right of one tile
+                ("in[i % 2]", "in[i % 3]", Status.UNKNOWN),
+            ]
+        ),
     ],
 )
 def test_the_kernel_among_the_examples_is_right_for_any_number_of_tiles(

@@ -566,6 +566,7 @@ def test_runs_in_place_stream_words(
     assert cli.invoke(["run", str(file)]) == code
 
 
+@pytest.mark.slow
 def test_drivers_of_loops_of_any_count_are_right_where_they_are_said_to_be() -> None:
     """Hundreds of them: `python tests/fuzz/idma.py looped 500`."""
     told, wrong = run_looped(3, seed=2, points=60)

@@ -48,6 +48,7 @@ def test_the_longest_run_is_proved(name: str) -> None:
     assert len(session.asked) == len(proof.answers) == 5 * len(NESTS[name].loops) + 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["2^40 accesses", "backwards and misaligned", "odd strides"])
 def test_another_solver_proves_it_again_from_the_text(name: str) -> None:
     session = Session()

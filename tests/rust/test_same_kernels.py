@@ -342,6 +342,7 @@ def test_kernels_that_are_given_numbers_are_compared_on_every_way(
     assert where in (found.witness or {"where": ""})["where"]
 
 
+@pytest.mark.slow
 def test_drawn_branches_are_the_same_where_every_number_leaves_the_same(tmp_path: Path) -> None:
     told = set()
     for seed in range(4):

@@ -259,6 +259,7 @@ def test_the_budget_is_named_where_it_ends_the_search(tmp_path: Path) -> None:
     assert answer.ended.startswith("budget reached")
 
 
+@pytest.mark.slow
 def test_a_move_asked_for_by_name_keeps_the_tensors_of_the_others_and_is_priced_with_them(tmp_path: Path) -> None:
     other = """[transfer.other]
 dtype = "bf16"

@@ -61,6 +61,7 @@ def test_a_folder_answers_for_every_move_and_tells_what_cannot_be_read(folder: P
     assert "NOT SEARCHED" in serial
 
 
+@pytest.mark.slow
 def test_two_processes_and_any_shards_give_the_text_of_one_process(folder: Path, serial: str, tmp_path, capsys) -> None:
     assert invoke(["synth", str(folder), *FAST, "-j", "2"]) == 2
     assert capsys.readouterr().out == serial

@@ -208,6 +208,7 @@ def test_equal_parts_are_preferred_to_fewer_commands():
     assert len({one.loops for one in found.commands}) == 1
 
 
+@pytest.mark.slow
 def test_a_time_budget_that_ends_says_so_and_leaves_a_plan_with_its_gap():
     axes = {"O": 3840, "I": 3840}
     spread = {"tier": "dm", "slice": "O / 15", "element": "O % 15, I"}
