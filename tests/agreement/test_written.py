@@ -87,7 +87,7 @@ CONFIRMED: dict[str, dict[str, int]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*list(KINDS)[::2], *rest(list(KINDS)[1::2])])
 def test_a_drawn_fault_breaks_a_promise_now_and_then_and_is_refuted(kind: str) -> None:
     """A generator whose faults change nothing would let the judge sleep. Every kind of fault of every kind of plan is
     seen by the interpreter, and refuted by the proof.

