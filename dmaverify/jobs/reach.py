@@ -19,10 +19,9 @@ from typing import Any
 from dmaverify.jobs.cache import code_version
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.walk import is_cargo_output
-from dmaverify.language.files import is_inside, read_bytes, shipped
+from dmaverify.language.files import MOST_BYTES, is_inside, read_bytes, shipped
 from dmaverify.machines.rngd.rust.cfg import asked_features
 
-MOST_BYTES = 10_000_000  # of one file, as of a plan
 MOST_FILES = 5_000  # of one workspace
 
 

@@ -17,14 +17,13 @@ from functools import partial
 from pathlib import Path
 
 from dmaverify.errors import Source
-from dmaverify.language.files import is_inside, read_bytes
+from dmaverify.language.files import MOST_BYTES, is_inside, read_bytes
 from dmaverify.values import dataclass
 
 SUFFIXES = (".toml", ".rs", ".pto", ".mlir", ".c", ".h")
 SETTINGS = ("pyproject.toml", "Cargo.toml", "dmaverify.toml", "target.toml")
 MOST_WATCHED = 5000
 BUILT = ("node_modules", "__pycache__", "site-packages", "venv", "build", "dist", "_build")
-MOST_BYTES = 10_000_000
 _PLAN = re.compile(
     rb'(?:^|\r|\A\xef\xbb\xbf)[ \t]*'
     rb'(?:["\']?schema["\']?[ \t]*=|\[{1,2}[ \t]*["\']?(?:axes|transfer)["\']?[ \t]*[.\]])',

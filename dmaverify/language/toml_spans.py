@@ -18,7 +18,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.language.files import NOT_REGULAR, near_file, read_bytes
+from dmaverify.language.files import MOST_BYTES, NOT_REGULAR, near_file, read_bytes
 from dmaverify.language.trees import Code, parser_of
 from dmaverify.values import dataclass
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 Path: TypeAlias = tuple[str | int, ...]
 
-MAX_BYTES = 10_000_000
 MAX_DEPTH = 64  # parts of one key; a plan file needs five
 MAX_DIGITS = 4300  # of one integer, the standard library's own limit
 
@@ -139,24 +138,25 @@ class Document:
         return _first_line(self.source)
 
 
-def read_source(path: str | FilePath, returns: bool = False) -> Source:
-    """The text of a file without a byte order mark; lines end in `\\n`, with `returns` those of a lone `\\r`, too.
+def read_source(path: str | FilePath, toml: bool = True) -> Source:
+    """The text of a file without a byte order mark; lines end in `\\n`, and in a lone `\\r` but in TOML.
 
     Raises InputError for a missing file, a directory, no permission, more than 10 MB, and bytes that are no UTF-8.
     """
     name = str(path)
     try:
-        data = read_bytes(path, MAX_BYTES + 1)
+        data = read_bytes(path, MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise InputError(*_unreadable(name, error)) from None
     text = source_of(data, name).text
-    return Source(name, text.replace("\r", "\n") if returns else text)
+    return Source(name, text if toml else text.replace("\r", "\n"))
 
 
 def source_of(data: bytes, name: str) -> Source:
     """Bytes as text (see `read_source`)."""
-    if len(data) > MAX_BYTES:
-        raise InputError(f"{name} is larger than {MAX_BYTES:,} bytes", None, "a plan file is a few kilobytes of TOML")
+    if len(data) > MOST_BYTES:
+        hint = "a plan file is a few kilobytes of TOML" if name.endswith(".toml") else "give it in parts"
+        raise InputError(f"{name} is larger than {MOST_BYTES:,} bytes", None, hint)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{name} is UTF-16", None, "save it as UTF-8")
     try:

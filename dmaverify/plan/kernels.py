@@ -110,7 +110,7 @@ def _text(reader: TableReader, name: str, table: schema.KernelTable) -> Source:
     if not is_inside(file, reader.folder):
         raise InputError(f"{table.file} lies outside of the project", span, OUTSIDE)
     try:
-        return read_source(file, returns=True)
+        return read_source(file, toml=False)
     except InputError as error:  # told where the plan names it, unless it is told within the file
         raise InputError(error.message, error.span or span, error.hint) from error
 

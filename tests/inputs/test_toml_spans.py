@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import dmaverify as dv
 from dmaverify.errors import InputError, Source
-from dmaverify.language.toml_spans import MAX_BYTES, Document, parse_toml, read_source, source_of
+from dmaverify.language.files import MOST_BYTES
+from dmaverify.language.toml_spans import Document, parse_toml, read_source, source_of
 
 TEXT = """\
 schema = 1   # a comment
@@ -201,6 +202,15 @@ def test_sixty_four_parts_of_a_key_are_read() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "hint"), [("a.toml", "a plan file is a few kilobytes of TOML"), ("a.mlir", "give it in parts")]
+)
+def test_a_file_that_is_too_large_is_told_what_its_kind_does(name: str, hint: str) -> None:
+    with pytest.raises(InputError, match=f"{name} is larger than 10,000,000 bytes") as caught:
+        source_of(b"#" * (MOST_BYTES + 1), name)
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
     ("data", "message"),
     [
         (b"", "is empty"),
@@ -209,7 +219,7 @@ def test_sixty_four_parts_of_a_key_are_read() -> None:
         (b"a = 1\x00", "is not a text file"),
         (b"a = '\xff'", "is not UTF-8 at byte 5"),
         ("a = 1".encode("utf-16"), "is UTF-16"),
-        (b"#" * (MAX_BYTES + 1), "is larger than"),
+        (b"#" * (MOST_BYTES + 1), "is larger than"),
     ],
 )
 def test_bytes_that_are_no_plan_are_refused(data: bytes, message: str) -> None:

@@ -46,7 +46,7 @@ def is_built(word: str) -> bool:
 def built_options(word: str, of: str = "") -> Options:
     """The options of an engine as its generator is told, for a file that is checked. Raises InputError."""
     path, _, name = word.partition("::")
-    text = read_source(path, returns=True).text
+    text = read_source(path, toml=False).text
     if path.endswith(".json"):
         return _entry(path, text, name, of)
     if path.endswith(".mk"):

@@ -57,7 +57,7 @@ def verdict_of_file(
     """
     if not path.endswith(SUFFIXES):
         return None
-    source, target = read_source(path, returns=True), load_target("idma")
+    source, target = read_source(path, toml=False), load_target("idma")
     text = source.text
     if path.endswith((".csv", ".jsonl")):
         if not looks_like_lists(path, text):

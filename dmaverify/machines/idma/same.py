@@ -72,7 +72,7 @@ class DriverFile:
 
 def driver_file(path: str, engine: Sequence[str] = (), defines: Sequence[str] = ()) -> DriverFile:
     """A driver in C. Raises InputError for what cannot be read, or launches nothing."""
-    source = read_source(path, returns=True)
+    source = read_source(path, toml=False)
     target = load_target(MACHINE)
     given = options_of_words(engine, path, target)
     values, ranges = stated_values(defines)

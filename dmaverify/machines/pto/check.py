@@ -51,7 +51,7 @@ def check_file(
     path: str, name: str | None = None, options: Options = STANDARD, keep: dict[str, Any] | None = None
 ) -> list[Verdict]:
     """Verdicts of the functions of a file that hold DMA operations. Raises InputError for what cannot be read."""
-    return check_text(read_source(path, returns=True), name, options, keep)
+    return check_text(read_source(path, toml=False), name, options, keep)
 
 
 def check_text(

@@ -65,7 +65,7 @@ def functions_of(path: str) -> list[NamedFunction]:
     file, name = named(path)
     return [
         one
-        for one in named_in(read_source(file, returns=True))
+        for one in named_in(read_source(file, toml=False))
         if (name in one.names if name else not one.function.called)
     ]
 
