@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from dmaverify.errors import nearest
+from dmaverify.errors import did_you_mean
 from dmaverify.jobs.judge import FORMATS
 from dmaverify.prove.limits import bytes_of, seconds_of
 
@@ -56,9 +56,9 @@ class WordChoice(click.Choice):  # type: ignore[type-arg,unused-ignore]
     """One of several words; a misspelt one is answered with the one that was meant."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        near = None if value in self.choices else nearest(str(value), map(str, self.choices))
-        if near:
-            self.fail(f"{value!r} is none of them; did you mean {near!r}?", param, ctx)
+        hint = None if value in self.choices else did_you_mean(str(value), map(str, self.choices))
+        if hint:
+            self.fail(f"{value!r} is none of them; {hint}", param, ctx)
         return super().convert(value, param, ctx)
 
 

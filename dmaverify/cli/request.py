@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, did_you_mean
 from dmaverify.jobs.judge import FORMATS, Job, output_of, plan_files, readings_of
 from dmaverify.prove.limits import MEMORY, TIMEOUT
 from dmaverify.values import dataclass
@@ -167,9 +167,7 @@ def request_of(asked: Mapping[str, Any]) -> CheckRequest:
         raise InputError(f"--json and --format {given['format_']} contradict each other", None, "give one of them")
     said = given["format_"] or settings.format
     if said is not None and said not in FORMATS:
-        from dmaverify.targets.table import suggestion
-
-        hint = suggestion(said, FORMATS) or f"formats: {', '.join(FORMATS)}"
+        hint = did_you_mean(said, FORMATS) or f"formats: {', '.join(FORMATS)}"
         raise InputError(f"no format `{said}`", settings.span("format"), hint)
     reports = [output_of(text) for text in given["output"]]
     if not given["output"]:
@@ -236,7 +234,6 @@ def check_names(request: CheckRequest) -> None:
 
 def _check_reading(rule: str, name: str, own: Sequence[Any], said: str, span: Any) -> None:
     from dmaverify.report.rules import names_of
-    from dmaverify.targets.table import suggestion
 
     known = [*names_of("reading"), *(f"{key}={one}" for target in own for key, names in target.readings.items()
                                      for one in names)]  # fmt: skip
@@ -244,9 +241,9 @@ def _check_reading(rule: str, name: str, own: Sequence[Any], said: str, span: An
         return
     names = [pair.partition("=")[2] for pair in known if pair.partition("=")[0] == rule]
     if names:
-        hint = suggestion(name, names) or f"it has {', '.join(dict.fromkeys(names))}"
+        hint = did_you_mean(name, names) or f"it has {', '.join(dict.fromkeys(names))}"
         raise InputError(f"{said}{rule} has no reading {name!r}", span, hint)
-    hint = suggestion(rule, {pair.partition("=")[0] for pair in known}) or "`dmaverify targets` lists the readings"
+    hint = did_you_mean(rule, {pair.partition("=")[0] for pair in known}) or "`dmaverify targets` lists the readings"
     raise InputError(f"{said}{rule!r} has no readings", span, hint)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from dmaverify.errors import InputError, many, nearest
+from dmaverify.errors import InputError, did_you_mean, many, nearest
 from dmaverify.language.files import shipped, write_text
 
 START = "start"
@@ -33,9 +33,7 @@ def kinds() -> tuple[str, ...]:
 
 
 def _near(word: str, known: Sequence[str]) -> str:
-    from dmaverify.targets.table import suggestion
-
-    return suggestion(word, known) or f"one of {', '.join(known)}"
+    return did_you_mean(word, known) or f"one of {', '.join(known)}"
 
 
 def _about(path: Path) -> str:
@@ -120,7 +118,7 @@ def examples(name: str | None, folder: str | None, force: bool) -> None:
     names = example_names()
     if name is not None and name not in names:
         ends = [one for one in names if Path(one).stem == Path(name).stem or one.startswith(f"{name.rstrip('/')}/")]
-        raise InputError(f"no example `{name}`", None, f"did you mean {ends[0]!r}?" if ends else _example(name, names))
+        raise InputError(f"no example `{name}`", None, f"did you mean `{ends[0]}`?" if ends else _example(name, names))
     root = examples_folder()
     if folder is not None:
         paths = list(_with_companions(root, name)) if name else list(_shipped(root))
@@ -138,7 +136,7 @@ def _example(name: str, names: Sequence[str]) -> str:
     """The example that was meant, by its path or by its stem alone."""
     stems = {Path(one).stem: one for one in names}
     near = nearest(name, names) or stems.get(nearest(Path(name).stem, stems) or "")
-    return f"did you mean {near!r}?" if near else "`dmaverify examples` lists them"
+    return f"did you mean `{near}`?" if near else "`dmaverify examples` lists them"
 
 
 def _shipped(root: Path) -> Iterator[Path]:

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, did_you_mean
 from dmaverify.language.asked import AskedLog, asking
 from dmaverify.language.files import is_text, named
 from dmaverify.report.write import FORMATS as WRITTEN
@@ -276,9 +276,7 @@ def output_of(text: str) -> tuple[str, str]:
     """Format and file of `--output FORMAT=FILE`. Raises InputError."""
     name, equals, file = text.partition("=")
     if not equals or name not in FORMATS or not file:
-        from dmaverify.targets.table import suggestion
-
-        near = suggestion(name, FORMATS) if equals and name not in FORMATS else None
+        near = did_you_mean(name, FORMATS) if equals and name not in FORMATS else None
         raise InputError(f"`--output {text}` is not FORMAT=FILE", None, near or f"formats: {', '.join(FORMATS)}")
     if file == "-":
         raise InputError(f"`--output {text}` names no file", None, f"--format {name} prints it")

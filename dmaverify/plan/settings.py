@@ -290,7 +290,6 @@ def _settings(doc: Document, place: tuple[str, ...], table: Mapping[str, Any], p
 
 def _target(name: str, folder: Path, span: Span | None) -> str:
     """A machine by its name, or the folder of one, from the folder of the settings. Raises InputError outside of it."""
-    from dmaverify.targets.table import suggestion
     from dmaverify.targets.target import available_targets
 
     own, known = folder / name, available_targets()
@@ -300,7 +299,7 @@ def _target(name: str, folder: Path, span: Span | None) -> str:
         raise InputError(f"the target {name!r} lies outside of the project", span, OUTSIDE)
     if not (own / "target.toml").is_file():
         raise InputError(
-            f"no target {name!r}", span, suggestion(name, known) or f"known: {', '.join(known)}; or a folder"
+            f"no target {name!r}", span, did_you_mean(name, known) or f"known: {', '.join(known)}; or a folder"
         )
     return str(own)
 
