@@ -31,7 +31,10 @@ PAUSE, MOST_PAUSE = 0.05, 1.0
 
 @click.command(name="lsp")
 def lsp() -> None:
-    """Serve an editor: diagnostics as you type, hovers, lenses, completion, proved fixes (needs `dmaverify[lsp]`)."""
+    """Serve an editor while you type (needs `dmaverify[lsp]`).
+
+    Diagnostics, hovers, lenses, completion and proved fixes.
+    """
     try:
         import pygls  # noqa: F401
     except ImportError:

@@ -16,7 +16,7 @@ from typing import Any
 
 from dmaverify.errors import InputError, did_you_mean
 from dmaverify.jobs.judge import FORMATS, Job, output_of, plan_files, readings_of
-from dmaverify.prove.limits import MEMORY, TIMEOUT
+from dmaverify.prove.limits import MEMORY, RLIMIT, RUN_UNITS, TIMEOUT
 from dmaverify.values import dataclass
 
 _WITHOUT = (
@@ -131,10 +131,10 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """How transfers are judged, by the options of the command line alone (as `--stdin` has it)."""
     return {
         "readings": readings_of(given["reading"]),
-        "rlimit": given["rlimit"] or 20_000_000,
+        "rlimit": given["rlimit"] or RLIMIT,
         "timeout": TIMEOUT if given["timeout"] is None else given["timeout"] or None,
         "memory": MEMORY if given["memory"] is None else given["memory"] or None,
-        "cross_check": 0 if given["no_execute"] else 1 << 16,
+        "cross_check": 0 if given["no_execute"] else RUN_UNITS,
         "allow": tuple(given["allow_path"]),
         "prove": "full" if given.get("certify") else given["prove"] or "fast",
     }

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.judge import is_copy_text
 from dmaverify.jobs.references import synthesized
+from dmaverify.jobs.walk import is_copy_text
 from dmaverify.values import replace
 
 if TYPE_CHECKING:

@@ -86,7 +86,10 @@ def written(texts: dict[Path, str], force: bool) -> list[Path]:
 @click.option("--to", "folder", type=click.Path(file_okay=False), default=".", metavar="DIR", help="Write it there.")
 @click.option("--force", is_flag=True, help="Write over files that exist.")
 def new(kind: str | None, name: str | None, folder: str, force: bool) -> None:
-    """A first plan that is proved, to change: relayout, tile, head-split, pad, gather, program, pto, idma, rust."""
+    """Write a first plan or kernel that is proved, to change.
+
+    KIND is relayout, tile, head-split, pad, gather, program, pto, idma or rust; without one, they are listed.
+    """
     from dmaverify.cli.screen import told
 
     if kind is None:
@@ -112,7 +115,7 @@ def example_names() -> list[str]:
 @click.option("--copy", "folder", type=click.Path(), metavar="DIR", help="Write all of them, or NAME, into a folder.")
 @click.option("--force", is_flag=True, help="Write over files that exist.")
 def examples(name: str | None, folder: str | None, force: bool) -> None:
-    """The examples that came with dmaverify: a list, one of them, or a copy of them."""
+    """List, show or copy the examples that came with dmaverify."""
     from dmaverify.cli.screen import told
 
     names = example_names()
@@ -161,7 +164,10 @@ def _with_companions(root: Path, name: str) -> Iterator[Path]:
 @click.argument("folder", type=click.Path(file_okay=False, exists=True), default=".")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 def init(folder: str, dry_run: bool) -> None:
-    """Settings, a CI workflow and a pre-commit hook for the plans and kernels of a repository."""
+    """Settings, a workflow and a hook for a repository.
+
+    Files for dmaverify, CI and pre-commit, as far as they are not there yet.
+    """
     from dmaverify import __version__
     from dmaverify.cli.screen import told
     from dmaverify.jobs.project import files_for

@@ -228,7 +228,7 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
     .png; what to say of it. Raises InputError.
     """
     from dmaverify import api
-    from dmaverify.jobs.judge import is_copy_text
+    from dmaverify.jobs.walk import is_copy_text
 
     kind = Path(output).suffix
     if kind not in (".html", ".svg", ".png"):
@@ -236,7 +236,7 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
     from dmaverify.cli.drawn import kernels_drawn, run_drawn
     from dmaverify.jobs.kernel_runs import run_in
 
-    if any(is_copy_text(path.partition("::")[0]) for path in paths):
+    if any(is_copy_text(path) for path in paths):
         without_profile(profile)
         write_text(output, kernels_drawn(paths, kind))
         return f"wrote {output}"

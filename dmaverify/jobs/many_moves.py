@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.judge import Job, is_copy_text, plan_files, processes
+from dmaverify.jobs.judge import Job, plan_files, processes
 from dmaverify.jobs.load import load
 from dmaverify.jobs.synthesis import SynthSettings, answer_of
+from dmaverify.jobs.walk import is_copy_text
 from dmaverify.values import asdict, dataclass, field
 
 _Job = TypeVar("_Job")

@@ -24,9 +24,9 @@ from dmaverify.machines.pto.supposed import barred
 from dmaverify.machines.pto.work import NOBODY, work_of
 from dmaverify.program.instructions import Copy
 from dmaverify.prove.flow.same import Issued, same
+from dmaverify.prove.limits import RLIMIT
 from dmaverify.prove.options import Options
 from dmaverify.prove.sameness import Sameness, unread
-from dmaverify.prove.smt import RLIMIT
 from dmaverify.values import replace
 from dmaverify.verdict import Status
 

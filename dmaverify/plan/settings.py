@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, did_you_mean
 from dmaverify.language.files import OUTSIDE, is_below, is_inside, read_bytes, read_text
-from dmaverify.prove.limits import MEMORY, TIMEOUT, bytes_of, seconds_of
+from dmaverify.prove.limits import MEMORY, RLIMIT, TIMEOUT, bytes_of, seconds_of
 from dmaverify.values import dataclass, field, fields
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Settings:
     output: tuple[str, ...] = ()
     baseline: str | None = None
     jobs: int = 1
-    rlimit: int = 20_000_000
+    rlimit: int = RLIMIT
     prove: str = "fast"
     timeout: float = TIMEOUT
     memory: int = MEMORY
