@@ -75,7 +75,8 @@ def told_job(job: Job) -> Told:
     except InputError as error:
         where = path if name is None else f"{path}::{name}"
         data = {"name": name, "path": path, "error": error.message, "hint": error.hint}
-        return Told(data, f"{where}   not searched: {error.message}", 2)
+        help_ = f"\n  help: {error.hint}" if error.hint else ""
+        return Told(data, f"{where}   not searched: {error.message}{help_}", 2)
     return Told({**found.data, "path": path}, found.text, found.code)
 
 
