@@ -130,7 +130,8 @@ def _launches(path: str, options: Options, dims: int | None) -> _Launches:
 def _of_image(file: str, options: Options, dims: int | None) -> _Launches:
     from dmaverify.language.toml_spans import read_source
     from dmaverify.machines.idma.bus.launches import text_waits
-    from dmaverify.machines.idma.check import image_of_file, setup_for
+    from dmaverify.machines.idma.check import image_of_file
+    from dmaverify.machines.idma.items import setup_for
     from dmaverify.machines.idma.nd import requests
     from dmaverify.machines.idma.setup import setup_of
     from dmaverify.targets.target import load_target

@@ -126,7 +126,8 @@ def _requests(path: str, options: Mapping[str, int | str], dims: int | None) -> 
 
 def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:
     from dmaverify.language.toml_spans import read_source
-    from dmaverify.machines.idma.check import image_of_file, setup_for
+    from dmaverify.machines.idma.check import image_of_file
+    from dmaverify.machines.idma.items import setup_for
     from dmaverify.machines.idma.nd import requests
     from dmaverify.machines.idma.setup import setup_of
     from dmaverify.targets.target import load_target
