@@ -132,7 +132,8 @@ def image_at(
 ) -> tuple[Image, Iterator[tuple[ToldDescriptor, Setup]]]:
     """The descriptors of a job file or an image, and each with its engine. Raises InputError."""
     from dmaverify.language.toml_spans import read_source
-    from dmaverify.machines.idma.check import image_of_file, setup_for
+    from dmaverify.machines.idma.check import image_of_file
+    from dmaverify.machines.idma.items import setup_for
     from dmaverify.machines.idma.setup import setup_of
     from dmaverify.targets.target import load_target
 

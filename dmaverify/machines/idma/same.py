@@ -15,8 +15,10 @@ from dmaverify.machines.idma.c.arguments import Arguments, Symbols
 from dmaverify.machines.idma.c.driver import Driver, FunctionOfFile, read_driver
 from dmaverify.machines.idma.c.followed import DriverRun, followed, parameters_of
 from dmaverify.machines.idma.c.pairs import Left, PairSearch, conditions_of, unsettled
-from dmaverify.machines.idma.check import items_of, options_of_words, range_of, setup_for, stated_values
+from dmaverify.machines.idma.check import options_of_words
+from dmaverify.machines.idma.drivers import range_of, stated_values
 from dmaverify.machines.idma.fits import front_form
+from dmaverify.machines.idma.items import items_of, setup_for
 from dmaverify.machines.idma.lowered import lowered_launches
 from dmaverify.machines.idma.setup import setup_of
 from dmaverify.prove.flow.listed import judge_listed

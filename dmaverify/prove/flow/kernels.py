@@ -7,7 +7,7 @@ Law: what a part leaves open stays open; every assumption that a proof needed is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from dmaverify.language.affine import Cond, Lin, World, compare
@@ -49,6 +49,7 @@ from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding
 
 MOST_LINES = 4  # reads that a reason names
+DEFINITE = "core/definite"
 
 
 class KernelProgram(Protocol):
@@ -108,6 +109,25 @@ def judge_kernel(
     """
     asker = Asker(program.world, options.rlimit)
     judge = CopyJudge(target, asker, options.readings, extents, around=_around(program.events))
+    _judge_each(program, judge)
+    kernel = _Kernel(program, asker, judge, ordered, outer, memory, followed, sequential)
+    kernel.take_rules()
+    others = kernel.shared_with(others, beside)
+    waits = tuple(spread(program.events, lambda e: () if isinstance(e, Use) and not e.pipe else (e,)))
+    waits = with_other_core(waits, others, memory) if others else waits
+    seen = with_other_core(program.events, others, memory, order=False) if others else program.events
+    apart = kernel.order(waits)
+    kernel.out.order = None if sequential or others or beside else (waits, ordered)
+    supposed = kernel.initialization(seen, others)
+    kernel.conditions([*judge.assumed, *((need, DEFINITE) for need in supposed)], apart)
+    out = kernel.out
+    out.asked, out.judge = list(asker.session.asked), judge
+    out.solver = solver_version() if asker.session.asked else ""
+    return out
+
+
+def _judge_each(program: KernelProgram, judge: CopyJudge) -> None:
+    """Each copy, access, field and signal by itself."""
     for copy in program.copies:
         judge.judge(copy)
     judge_uses(judge, program.events)
@@ -120,94 +140,129 @@ def judge_kernel(
             judge.judge_ports("flag", {"event_id": event.event}, "flag", event.span, event.when)
         elif isinstance(event, BufferToken):
             judge.judge_ports("buffer", {"buffer_id": event.token}, "buffer", event.span, event.when)
-    out = JudgedKernel(list(judge.findings), sequential=sequential)
-    broken = {f.rule for f in out.findings if f.severity.value == "error"}
-    for name in sorted(judge.evaluated | judge.used):
-        status = "refuted" if name in broken else judge.status.get(name, "proved")
-        why = _carried(asker) if status == "unknown" else ""
-        out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", why)
-    cores = TwoCores(tuple(others))
-    if not sequential:
-        cores = other_core_of(program.events, beside, others, asker, ordered, outer, memory)
-    others = cores.shared
-    if cores.status:
-        out.obligations[OTHER] = (cores.status, cores.by, cores.why)
-    out.findings += cores.findings
-    out.assumptions += cores.assumptions
-    waits = tuple(spread(program.events, lambda e: () if isinstance(e, Use) and not e.pipe else (e,)))
-    waits = with_other_core(waits, others, memory) if others else waits
-    seen = with_other_core(program.events, others, memory, order=False) if others else program.events
-    pipes = PipeJudge(asker) if sequential else _order(waits, asker, ordered, outer, followed=followed)
-    if found := placed(program.events, program.rooms):
 
-        def unordered(memory: str, places: Places) -> str:
-            lie = lying(waits, memory, places)
-            return "" if sequential else _unordered(_order(lie, asker, ordered, outer, followed=followed))
 
-        why = "; ".join(filter(None, (_no_room(memory, ways, unordered) for memory, ways in found.items())))
-        out.obligations[ROOM] = ("unknown" if why else "proved", "lifetimes", why)
-    out.given_up = pipes.given_up
-    out.order = None if sequential or others or beside else (waits, ordered)
-    out.findings += pipes.findings.values()
-    for name, status in pipes.status.items():
-        out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
-    out.assumptions += [*judge.said, *pipes.said]
-    with as_narrow_as(program.world, asker.needs[len(program.world.given) :]):
-        memories = (memory, *_further(seen, memory[0]))
-        definite, *more = [_definite(seen, asker, one, ordered, others) for one in memories]
-    for also in more:
-        definite.reads += also.reads
-        definite.unjudged |= also.unjudged
-        definite.supposed |= also.supposed
-        out.findings += also.findings.values()
-        if also.status == "refuted":
-            out.obligations["core/definite"] = ("refuted", "every path", "")
-    forgotten = any(isinstance(event, Use) and not event.pipe for event in every(seen))
-    out.read = memory[0] if not forgotten and not more else ""
-    tried = []
-    if definite.status != "proved" and followed:
-        tried = unwritten_at_values(asker, seen, memory, ordered, given=others)
-    at_values = {f.span: f for f in tried}  # they tell with which values of the symbols
-    out.findings += [at_values.pop(f.span, f) for f in definite.findings.values()]
-    out.findings += at_values.values()
-    if definite.reads or definite.unjudged:
-        lines = list(definite.unjudged)
-        out.open_reads = len(lines)
-        lines = [one for one in lines if not any(other.startswith(f"{one} ") for other in lines)]
-        few = lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], f"{len(lines) - MOST_LINES} more lines"]
-        why = f"not decided for what is read at {', '.join(few)}" if definite.status == "unknown" else ""
-        if why and definite.arrivals and not others:
-            first = next(iter(definite.arrivals))
-            why += f"; {first} waits for the other core: state what that wrote (`// dmaverify: other core writes"
-            why += f" {memory[0]} 0..1023`)"
-        elsewhere = out.obligations.get("core/definite", ("",))[0] == "refuted"
-        status = "refuted" if tried or elsewhere else definite.status
-        out.obligations["core/definite"] = (status, "every path", why)
-    if definite.arrivals:
-        out.assumptions += _given(others, definite.arrivals)
-    needed = [*judge.assumed, *((need, "core/definite") for need in definite.supposed)]
-    ground = grounds(asker)
-    plain = [(plainer(need, ground), rule) for need, rule in needed]
-    out.conditions += dict.fromkeys(f"{shown(one, program.world)} ({rule})" for one, rule in plain if one.known is None)
-    if judge.unbounded:
-        out.conditions.append("sums and products of 64 bits do not wrap, of values without a stated range")
-    supposed = [plainer(need, ground) for need in asker.needs[len(program.world.given) :]]
-    pasted = list(notes_to_paste(supposed, program.world)) if needed else []
-    undeclared = list(_undeclared(judge, program.events, ground))
-    pasted += [note for _, note in undeclared if note]
-    if pasted:
-        out.assumptions.append(f"to state them, write: {'; '.join(pasted)}")
-    if pipes.apart:
-        pairs = [f"lines {a} and {b}" if a != b else f"line {a} each time" for a, b in pipes.apart]
-        out.conditions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
-    out.conditions += [said for said, _ in undeclared]
-    if (together := asker.met_together()) != "refuted":
-        why = "no values meet all that is stated and supposed" if together == "proved" else "not decided"
-        out.obligations["core/not-vacuous"] = ("unknown", "conditions", why)
-    out.assumptions += [f"{rule} would decide otherwise under another reading" for rule in judge.differs]
-    out.asked, out.judge = list(asker.session.asked), judge
-    out.solver = solver_version() if asker.session.asked else ""
-    return out
+@dataclass
+class _Kernel:
+    """One kernel on its way through the parts, each of which adds to `out`; arguments as those of `judge_kernel`."""
+
+    program: KernelProgram
+    asker: Asker
+    judge: CopyJudge
+    ordered: Sequence[str]
+    outer: Sequence[str]
+    memory: tuple[str, int]
+    followed: bool
+    sequential: bool
+    out: JudgedKernel = field(default_factory=JudgedKernel)
+
+    def take_rules(self) -> None:
+        """What was found of each copy by itself."""
+        judge, out = self.judge, self.out
+        out.findings, out.sequential = list(judge.findings), self.sequential
+        broken = {f.rule for f in out.findings if f.severity.value == "error"}
+        for name in sorted(judge.evaluated | judge.used):
+            status = "refuted" if name in broken else judge.status.get(name, "proved")
+            why = _carried(self.asker) if status == "unknown" else ""
+            out.obligations[name] = (status, "for all values" if self.program.world.symbols else "numbers", why)
+
+    def shared_with(self, stated: Sequence[Shared], beside: Sequence[Event]) -> Sequence[Shared]:
+        """What the other core does with the same memory: as it is stated, and as its events say."""
+        cores = TwoCores(tuple(stated))
+        if not self.sequential:
+            cores = other_core_of(
+                self.program.events, beside, stated, self.asker, self.ordered, self.outer, self.memory
+            )
+        if cores.status:
+            self.out.obligations[OTHER] = (cores.status, cores.by, cores.why)
+        self.out.findings += cores.findings
+        self.out.assumptions += cores.assumptions
+        return cores.shared
+
+    # ------------------------------------------------------------ order and room
+
+    def order(self, waits: tuple[Event, ...]) -> Collection[tuple[int, int]]:
+        """What pipes do at once; the lines of rows that are supposed not to collide."""
+        out = self.out
+        pipes = self._ordered(waits)
+        if found := placed(self.program.events, self.program.rooms):
+            why = "; ".join(filter(None, (self._no_room(waits, memory, ways) for memory, ways in found.items())))
+            out.obligations[ROOM] = ("unknown" if why else "proved", "lifetimes", why)
+        out.given_up = pipes.given_up
+        out.findings += pipes.findings.values()
+        for name, status in pipes.status.items():
+            out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
+        out.assumptions += [*self.judge.said, *pipes.said]
+        return pipes.apart
+
+    def _ordered(self, events: tuple[Event, ...]) -> PipeJudge:
+        if self.sequential:
+            return PipeJudge(self.asker)
+        return _order(events, self.asker, self.ordered, self.outer, followed=self.followed)
+
+    def _no_room(self, waits: tuple[Event, ...], memory: str, ways: Sequence[Places]) -> str:
+        """Why it is open whether the buffers of a memory have room."""
+        if not ways:
+            return f"no place was found for all buffers of {memory} that may live at once"
+        found = ["" if self.sequential else _unordered(self._ordered(lying(waits, memory, places))) for places in ways]
+        if not all(found):
+            return ""
+        return f"buffers of {memory} have to share bytes, and {found[0]}"
+
+    # ------------------------------------------------------------ initialization
+
+    def initialization(self, seen: tuple[Event, ...], others: Sequence[Shared]) -> list[Cond]:
+        """What is read before it is written, in all memories that need it; gives what was supposed."""
+        asker, out = self.asker, self.out
+        with as_narrow_as(self.program.world, asker.needs[len(self.program.world.given) :]):
+            memories = (self.memory, *_further(seen, self.memory[0]))
+            definite, *more = [_definite(seen, asker, one, self.ordered, others) for one in memories]
+        for also in more:
+            definite.reads += also.reads
+            definite.unjudged |= also.unjudged
+            definite.supposed |= also.supposed
+            out.findings += also.findings.values()
+        forgotten = any(isinstance(event, Use) and not event.pipe for event in every(seen))
+        out.read = self.memory[0] if not forgotten and not more else ""
+        tried = []
+        if definite.status != "proved" and self.followed:
+            tried = unwritten_at_values(asker, seen, self.memory, self.ordered, given=others)
+        at_values = {f.span: f for f in tried}  # they tell with which values of the symbols
+        out.findings += [at_values.pop(f.span, f) for f in definite.findings.values()]
+        out.findings += at_values.values()
+        refuted = bool(tried) or any(also.status == "refuted" for also in more)
+        if definite.reads or definite.unjudged or refuted:
+            out.open_reads = len(definite.unjudged)
+            why = _undecided(definite, self.memory[0], others) if definite.status == "unknown" else ""
+            out.obligations[DEFINITE] = ("refuted" if refuted else definite.status, "every path", why)
+        if definite.arrivals:
+            out.assumptions += _given(others, definite.arrivals)
+        return list(definite.supposed)
+
+    # ------------------------------------------------------------ conditions
+
+    def conditions(self, needed: Sequence[tuple[Cond, str]], apart: Collection[tuple[int, int]]) -> None:
+        """What the answer rests on, in words, and the notes that would state it."""
+        asker, judge, out, world = self.asker, self.judge, self.out, self.program.world
+        ground = grounds(asker)
+        plain = [(plainer(need, ground), rule) for need, rule in needed]
+        out.conditions += dict.fromkeys(f"{shown(one, world)} ({rule})" for one, rule in plain if one.known is None)
+        if judge.unbounded:
+            out.conditions.append("sums and products of 64 bits do not wrap, of values without a stated range")
+        supposed = [plainer(need, ground) for need in asker.needs[len(world.given) :]]
+        pasted = list(notes_to_paste(supposed, world)) if needed else []
+        undeclared = list(_undeclared(judge, self.program.events, ground))
+        pasted += [note for _, note in undeclared if note]
+        if pasted:
+            out.assumptions.append(f"to state them, write: {'; '.join(pasted)}")
+        if apart:
+            pairs = [f"lines {a} and {b}" if a != b else f"line {a} each time" for a, b in apart]
+            out.conditions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
+        out.conditions += [said for said, _ in undeclared]
+        if (together := asker.met_together()) != "refuted":
+            why = "no values meet all that is stated and supposed" if together == "proved" else "not decided"
+            out.obligations["core/not-vacuous"] = ("unknown", "conditions", why)
+        out.assumptions += [f"{rule} would decide otherwise under another reading" for rule in judge.differs]
 
 
 def _carried(asker: Asker) -> str:
@@ -245,16 +300,6 @@ def _order(
     return pipes
 
 
-def _no_room(memory: str, ways: Sequence[Places], unordered: Callable[[str, Places], str]) -> str:
-    """Why it is open whether the buffers of a memory have room."""
-    if not ways:
-        return f"no place was found for all buffers of {memory} that may live at once"
-    found = [unordered(memory, places) for places in ways]
-    if not all(found):
-        return ""
-    return f"buffers of {memory} have to share bytes, and {found[0]}"
-
-
 def _unordered(pipes: PipeJudge) -> str:
     """What an order leaves open, in words."""
     for one in pipes.findings.values():
@@ -277,6 +322,19 @@ def _definite(
         definite = DefiniteJudge(asker, *memory, ordered=ordered, given=given, running=True)
         definite.judge(events)
     return first if definite.status == "unknown" else definite
+
+
+def _undecided(definite: DefiniteJudge, space: str, others: Sequence[Shared]) -> str:
+    """Of which reads it is open whether what they read was written, and what could be stated."""
+    lines = list(definite.unjudged)
+    lines = [one for one in lines if not any(other.startswith(f"{one} ") for other in lines)]
+    few = lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], f"{len(lines) - MOST_LINES} more lines"]
+    why = f"not decided for what is read at {', '.join(few)}"
+    if definite.arrivals and not others:
+        first = next(iter(definite.arrivals))
+        why += f"; {first} waits for the other core: state what that wrote (`// dmaverify: other core writes"
+        why += f" {space} 0..1023`)"
+    return why
 
 
 def _further(events: Sequence[Event], space: str) -> list[tuple[str, int]]:

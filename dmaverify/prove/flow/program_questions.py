@@ -28,7 +28,7 @@ from dmaverify.prove.move.full import NOT_ASKED, ask, definitions
 from dmaverify.prove.move.questions import address_by_steps
 from dmaverify.prove.move.script import Script, ScriptWriter, disjunction, text_of
 from dmaverify.targets.target import Target
-from dmaverify.values import replace
+from dmaverify.values import dataclass, field, replace
 
 MOST_PAIRS = 400
 MOST_ITERATIONS = 8  # of a loop, in a row, of which the order is asked
@@ -39,44 +39,89 @@ def ask_program(
     asked: list[tuple[str, str, str]], *, target: Target, starved: Starvation | None = None,
 ) -> tuple[set[str], list[str]]:  # fmt: skip
     """What was asked whole and answered as proved; what was not asked, in words. Raises Disagreement."""
-    launched = target.engines.launched
-    pairs = unordered(program, works, order, launched=launched)
-    times = Times(program, works, order, launched=launched)
-    tiles = list(tile_scripts(program, works, target, times)) if TILES[0] in proved else []
-    missing = {name for name in TILES if any(isinstance(one, str) for one in tiles)}
-    sums = starved.limit.rule if starved is not None and starved.limit is not None and starved.bounds else ""
-    by_regions = not launched and times.reach <= MOST_ITERATIONS and len(program.regions) * len(works) <= MOST_PAIRS
-    regions = REGIONS if by_regions else ()
-    known = (*HAZARDS, "core/steps", *(TILES if tiles and not missing else ()), sums, *regions)
-    left = [f"{name} of the steps together{_why(name)}" for name in proved if name not in known]
-    left += [one for one in tiles if isinstance(one, str)]
-    for a, b in pairs or ():
-        if a.lane == b.lane and works[a.step].swaps:  # the scripts have the order of its queue as a fact
-            missing |= set(HAZARDS[2:] if a.writes and b.writes else HAZARDS[:2])
-    names = [step.name for step in program.steps]
-    by_times = pairs is not None and times.reach <= MOST_ITERATIONS
-    if pairs is not None and by_times:  # order is followed for loops of any length, also of none: then it hands on less
-        pairs = [(a, b) for a, b in pairs if not times.ordered(times.of_touch(a), times.of_touch(b))]
-    if not by_times:
-        left.append("that engines and `after` order the steps: too many iterations or accesses")
-    if pairs is None or len(pairs) > MOST_PAIRS:
-        pairs, by_times, missing = [], False, missing | set(HAZARDS)
-        left.append("hazards: too many accesses, or an order of loops")
-    asked_of = [(a, b) for a, b in pairs if by_times or not (a.turns or b.turns)]
-    left += [f"hazards of `{names[a.step]}` and `{names[b.step]}` in loops" for a, b in pairs if (a, b) not in asked_of]
-    scripts = [_apart(names, a, b, times) for a, b in asked_of]
-    scripts += [one for one in tiles if isinstance(one, Script)]
-    scripts += (
-        [_beside_dma(starved, times if by_times and not launched else None)] if starved is not None and sums else []
-    )
-    if program.regions and by_regions:
-        scripts += region_scripts(program, works, times, target)
-    if by_times:
-        scripts.append(_in_order(works, times, [(id(a), id(b)) for a, b in pairs]))
-    open_ = ask(scripts, rlimit, asked, left)
-    missing |= {KINDS[a.writes, b.writes] for a, b in pairs if (a, b) not in asked_of}
-    whole = {name for script in scripts for name in script.obligations} & set(proved) - open_ - missing
+    times = Times(program, works, order, launched=target.engines.launched)
+    asking = _Asking(program, works, times, target, proved)
+    asking.tiles()
+    asking.order_and_hazards(unordered(program, works, order, launched=times.launched))
+    if starved is not None and starved.limit is not None and starved.bounds:
+        asking.beside_dma(starved, starved.limit.rule)
+    asking.regions()
+    left = [f"{name} of the steps together{_why(name)}" for name in proved if name not in asking.known] + asking.left
+    open_ = ask(asking.scripts, rlimit, asked, left)
+    whole = {name for script in asking.scripts for name in script.obligations} & set(proved) - open_ - asking.missing
     return whole, [NOT_ASKED + what for what in dict.fromkeys(left)]
+
+
+@dataclass
+class _Asking:
+    """The scripts of a program; `known` are the claims that have some, `missing` those that are not asked whole, and
+    `left` says what has none.
+    """
+
+    program: Program
+    works: Sequence[StepWork]
+    times: Times
+    target: Target
+    proved: Sequence[str]
+    scripts: list[Script] = field(default_factory=list)
+    known: set[str] = field(default_factory=lambda: {*HAZARDS, "core/steps"})
+    missing: set[str] = field(default_factory=set)
+    left: list[str] = field(default_factory=list)
+    by_times: bool = False  # from when each piece of work begins and ends
+
+    def tiles(self) -> None:
+        """What the steps write together."""
+        if TILES[0] not in self.proved:
+            return
+        tiles = list(tile_scripts(self.program, self.works, self.target, self.times))
+        self.scripts += [one for one in tiles if isinstance(one, Script)]
+        said = [one for one in tiles if isinstance(one, str)]
+        self.left += said
+        if said:
+            self.missing |= set(TILES)
+        elif tiles:
+            self.known |= set(TILES)
+
+    def order_and_hazards(self, pairs: Sequence[tuple[Touch, Touch]] | None) -> None:
+        """Of `pairs` that nothing orders (None: not followed) that they touch no byte in common, of all others that one
+        ends before the other begins.
+        """
+        works, times = self.works, self.times
+        for a, b in pairs or ():
+            if a.lane == b.lane and works[a.step].swaps:  # the scripts have the order of its queue as a fact
+                self.missing |= set(HAZARDS[2:] if a.writes and b.writes else HAZARDS[:2])
+        self.by_times = pairs is not None and times.reach <= MOST_ITERATIONS
+        if pairs is not None and self.by_times:  # of any lengths, also of none; at these, more is in order
+            pairs = [(a, b) for a, b in pairs if not times.ordered(times.of_touch(a), times.of_touch(b))]
+        if not self.by_times:
+            self.left.append("that engines and `after` order the steps: too many iterations or accesses")
+        if pairs is None or len(pairs) > MOST_PAIRS:
+            self.by_times = False
+            self.missing |= set(HAZARDS)
+            self.left.append("hazards: too many accesses, or an order of loops")
+            return
+        names = [step.name for step in self.program.steps]
+        for a, b in pairs:
+            if self.by_times or not (a.turns or b.turns):
+                self.scripts.append(_apart(names, a, b, times))
+            else:
+                self.missing.add(KINDS[a.writes, b.writes])
+                self.left.append(f"hazards of `{names[a.step]}` and `{names[b.step]}` in loops")
+        if self.by_times:
+            self.scripts.append(_in_order(works, times, [(id(a), id(b)) for a, b in pairs]))
+
+    def beside_dma(self, starved: Starvation, rule: str) -> None:
+        """What runs on a bank while DMA does."""
+        self.known.add(rule)
+        self.scripts.append(_beside_dma(starved, self.times if self.by_times and not self.times.launched else None))
+
+    def regions(self) -> None:
+        """What lives in regions, where there are not too many."""
+        times, few = self.times, len(self.program.regions) * len(self.works) <= MOST_PAIRS
+        if not times.launched and times.reach <= MOST_ITERATIONS and few:
+            self.known |= set(REGIONS)
+            if self.program.regions:
+                self.scripts += region_scripts(self.program, self.works, times, self.target)
 
 
 def _why(name: str) -> str:
