@@ -137,7 +137,7 @@ def lines(
     beside: Mapping[str, object] | None = None,
 ) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on.
-    `beside` is what else the command was given that lines have no use for.
+    `beside` are the other arguments of the command, which lines have no use for.
 
     The exit code follows: that of the answers (`code_of`), 2 for a bad line, 4 for a mistake of our own. A line takes
     at most `patience` times what a verdict may.

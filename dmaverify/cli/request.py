@@ -212,7 +212,7 @@ def check_rules(request: CheckRequest) -> None:
 
 
 def check_names(request: CheckRequest) -> None:
-    """Raises InputError for a machine or a reading, of the command line or the settings, that there is not."""
+    """Raises InputError for a machine or a reading, of the command line or the settings, that does not exist."""
     if request.target is not None:
         from dmaverify.targets.target import load_target
 

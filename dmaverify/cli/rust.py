@@ -76,7 +76,7 @@ def explained(jobs: Sequence[tuple[Any, ...]], readings: Mapping[str, str]) -> s
 
 def _references(jobs: Sequence[tuple[Any, ...]], readings: Mapping[str, str]) -> Iterator[str]:
     from dmaverify import api
-    from dmaverify.report.reference import reference_text
+    from dmaverify.report.synth import reference_text
 
     known: dict[Any, str] = {}
     for path, name, target, *_ in jobs:

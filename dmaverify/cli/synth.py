@@ -225,7 +225,7 @@ def constants_of(plan: Plan, item: PlanTransfer, profile: str) -> CostData:
 
 def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
     """A picture of one or two transfers (before, after), or of a program, as .svg, .html (both without any library) or
-    .png; what to say of it. Raises InputError.
+    .png. The text that says so. Raises InputError.
     """
     from dmaverify import api
     from dmaverify.jobs.walk import is_copy_text
@@ -281,7 +281,7 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
 
 def write_traces(path: str, output: str, profile: str) -> str:
     """Plays one transfer and writes its requests for a trace viewer (Chrome, Perfetto), or with its statistics as an
-    SQLite database (`.sqlite`, `.db`); what to say of it.
+    SQLite database (`.sqlite`, `.db`). The text that says so.
     """
     from dmaverify import api
     from dmaverify.cost.simulate import simulate

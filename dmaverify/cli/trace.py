@@ -73,7 +73,7 @@ def trace(path: str, output: str, profile: str) -> None:
 
 
 def _write_kernel_trace(done: RanKernel, output: str) -> str:
-    """One run of a kernel as a timeline of its pipes; what to say of it. Raises InputError."""
+    """One run of a kernel as a timeline of its pipes. The text that says so. Raises InputError."""
     from dmaverify.jobs.kernel_prices import parameters_of
     from dmaverify.jobs.kernel_runs import slots_of_run
 
@@ -81,7 +81,7 @@ def _write_kernel_trace(done: RanKernel, output: str) -> str:
 
 
 def write_program_trace(plan: Plan, output: str, profile: str) -> str:
-    """The timeline of the one program of `plan`, as a file; what to say of it. Raises InputError."""
+    """The timeline of the one program of `plan`, as a file. The text that says so. Raises InputError."""
     from dmaverify.cli.timelines import laid_out
 
     (program,) = plan.programs

@@ -146,7 +146,7 @@ def _differing(
 
 
 def _further(verdict: Verdict, transfer: Transfer, told: Callable[[], Verdict], options: Options) -> Verdict:
-    """The verdict with what is `told` besides; as it was where a limit ends that."""
+    """The verdict that `told` makes of it, with more advice; as it was where a limit ends that work."""
     found = guarded(
         lambda: [told()], options.limits, name=verdict.name, path=verdict.path, line=verdict.line,
         target=verdict.target, span=transfer.span,

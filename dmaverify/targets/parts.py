@@ -54,7 +54,7 @@ class Tier:
 
     @property
     def walked(self) -> tuple[str, ...]:
-        """The places that one command may lead through: all but those that count memories of their own."""
+        """The places that the addresses of one command run over: all but those of which each is a memory of its own."""
         return tuple(place for place in self.places if place not in self.counts)
 
     def under(self, name: str) -> Tier:
