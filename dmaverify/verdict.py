@@ -1,7 +1,7 @@
 """What a check answers: findings, obligations and their status, as plain frozen values.
 
 Knows: severities, statuses, exit codes. Does not know: how an answer is obtained, how it is printed.
-Law: unknown, unread and empty are never a pass; `exit_code` has the precedence 4, 2, 1, 3, 0 (docs/design.md).
+Law: unknown, unread and empty are never a pass; `exit_code` has the precedence 4, 2, 1, 3, 0.
 """
 
 from __future__ import annotations
@@ -189,13 +189,16 @@ def settled(findings: Iterable[Finding], states: Iterable[str]) -> Status:
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
     """0 all as expected, 1 violated, 2 unreadable or empty, 3 inconclusive, 4 internal."""
-    seen = list(verdicts)
-    if any(f.rule in OURS for v in seen if v.status is Status.ERROR for f in v.findings):
-        return 4
-    if not seen or any(v.status is Status.ERROR for v in seen):
-        return 2
-    if any(v.status is not Status.UNKNOWN and not v.as_expected for v in seen):
-        return 1
-    if any(v.status is Status.UNKNOWN for v in seen):
-        return 3
-    return 0
+    return worst_code(code_of(one.status, one.as_expected, (f.rule for f in one.findings)) for one in verdicts)
+
+
+def code_of(status: Status, as_expected: bool, rules: Iterable[str]) -> int:
+    """The exit code that one verdict asks for, whose findings break these rules."""
+    if status is Status.ERROR:
+        return 2 if OURS.isdisjoint(rules) else 4
+    return 3 if status is Status.UNKNOWN else int(not as_expected)
+
+
+def worst_code(codes: Iterable[int]) -> int:
+    """The exit code of a whole by those of its parts: the first of 4, 2, 1, 3, 0 that is there; 2 of nothing."""
+    return max(codes, key=(0, 3, 1, 2, 4).index, default=2)

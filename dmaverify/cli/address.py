@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from dmaverify.cli.options import AS_JSON, WordChoice
 from dmaverify.errors import InputError
 from dmaverify.values import asdict, fields
 
@@ -20,12 +21,15 @@ MEMORIES = ("hbm", "dm")
 
 @click.command()
 @click.argument("numbers", nargs=-1, metavar="[ADDRESS]...")
-@click.option("--memory", type=click.Choice(MEMORIES), required=True, help="hbm of a chip, or dm of a cluster.")
+@click.option("--memory", type=WordChoice(MEMORIES), required=True, help="hbm of a chip, or dm of a cluster.")
 @click.option("--place", metavar="NAME=N,...", help="The way back: `channel=3, row=5`, others 0.")
 @click.option("--reading", metavar="NAME", help="Reading of the channel bits: table (the default) or prose.")
-@click.option("--json", "as_json", is_flag=True)
+@AS_JSON
 def address(numbers: tuple[str, ...], memory: str, place: str | None, reading: str | None, as_json: bool) -> None:
-    """Where a byte lies: stack, channel, bank group, bank, row of HBM; DMN, slice, bank, row of DM. And back."""
+    """Where a byte of HBM or DM lies, and back.
+
+    Stack, channel, bank group, bank and row of HBM; DMN, slice, bank and row of DM.
+    """
     from dmaverify.cli.screen import told
 
     if bool(numbers) == (place is not None):

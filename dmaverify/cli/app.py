@@ -20,6 +20,7 @@ from dmaverify import __version__
 from dmaverify.cli.options import MEMORY, OPTIONS, TIME, options
 from dmaverify.cli.screen import Stop, ended, progress, say, show, terminal, told
 from dmaverify.errors import InputError
+from dmaverify.verdict import worst_code
 
 
 class Commands(click.Group):
@@ -94,7 +95,10 @@ def cli() -> None:
 @cli.command()
 @options(*OPTIONS)
 def check(**given: Any) -> None:
-    """Prove every transfer and access of plan files and Rust kernels, or refute it with the smallest counterexample."""
+    """Prove every move of plans, kernels and drivers, or refute it.
+
+    Plan files, Rust kernels, PTO text, texts and drivers of iDMA; a refutation comes with the smallest counterexample.
+    """
     from dmaverify.cli.check import check_once
     from dmaverify.cli.request import (
         only_of_lines,
@@ -106,12 +110,12 @@ def check(**given: Any) -> None:
     )
 
     if given["stdin"]:
-        from dmaverify.jobs.requests import check_request, code_of
+        from dmaverify.jobs.requests import check_request, code_of_reply
 
         only_of_lines(given)
         set_features(given)
         asked = given["target"], given["select"], given["ignore"]
-        return lines(lambda request: check_request(request, options_of(given), *asked), code_of)
+        return lines(lambda request: check_request(request, options_of(given), *asked), code_of_reply)
     request = request_of(given)
     if given["show_settings"]:
         raise told(shown_settings(request))
@@ -133,7 +137,7 @@ def lines(
     beside: Mapping[str, object] | None = None,
 ) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on.
-    `beside` is what else the command was given that lines have no use for.
+    `beside` are the other arguments of the command, which lines have no use for.
 
     The exit code follows: that of the answers (`code_of`), 2 for a bad line, 4 for a mistake of our own. A line takes
     at most `patience` times what a verdict may.
@@ -153,7 +157,7 @@ def lines(
         codes.add(3)
     if not codes:
         say("no line to answer: give one JSON object a line", error=True)
-    raise Stop(max(codes or {2}, key=(0, 3, 1, 2, 4).index))
+    raise Stop(worst_code(codes))
 
 
 def _lines_of(stream: Any) -> Iterator[str]:

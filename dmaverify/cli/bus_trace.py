@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dmaverify.cli.idma import bus_of, image_at
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import AXI, NAMES, Request
 from dmaverify.machines.idma.legalizer import MOST_LISTED
@@ -128,20 +129,13 @@ def _launches(path: str, options: Options, dims: int | None) -> _Launches:
 
 
 def _of_image(file: str, options: Options, dims: int | None) -> _Launches:
-    from dmaverify.language.toml_spans import read_source
     from dmaverify.machines.idma.bus.launches import text_waits
-    from dmaverify.machines.idma.check import image_of_file
-    from dmaverify.machines.idma.items import setup_for
     from dmaverify.machines.idma.nd import requests
-    from dmaverify.machines.idma.setup import setup_of
-    from dmaverify.targets.target import load_target
 
-    target = load_target("idma")
-    image = image_of_file(read_source(file), dims, setup_of(target, options) if options else None)
+    image, descriptors = image_at(file, options, dims)
     text_waits(image)  # what has no one order
     out = _Launches()
-    for number, told in enumerate(image.told):
-        setup = setup_for(told, target, options)
+    for number, (told, setup) in enumerate(descriptors):
         if told.descriptor.transfers > MOST_LISTED:
             raise InputError("too many 1D transfers for a trace", told.span, f"up to {MOST_LISTED:,}")
         waits = [0] if number in image.waits else []
@@ -257,15 +251,11 @@ class _Repeated:
         from dmaverify import api
         from dmaverify.machines.idma.bus.launches import MOST_LAUNCHES, text_waits
         from dmaverify.machines.idma.forms import read_image
-        from dmaverify.machines.idma.setup import setup_of_commands
         from dmaverify.program.turns import every, iterations
-        from dmaverify.targets.modules import module_name
 
         transfer = item.transfer
         target = plan.targets[transfer.target]
-        if module_name(target) != "idma":
-            raise InputError(f"`{item.name}` is a move of {target.name}, which has no bursts", transfer.span)
-        setup = setup_of_commands(target, transfer, options)
+        setup = bus_of(item, target, options)
         commands = api.program_of(replace(plan, transfers=(item,)), item.name)
         waits: tuple[int, ...] = ()
         if transfer.form is not None:

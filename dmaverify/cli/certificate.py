@@ -12,16 +12,18 @@ from pathlib import Path
 
 import click
 
+from dmaverify.cli.options import AS_JSON
+
 
 @click.group()
 def certificate() -> None:
-    """Certificates that `check --certify` and `synth --certificate` wrote."""
+    """Check what `check --certify` or `synth --certificate` wrote."""
 
 
 @certificate.command("check")
 @click.argument("folder", type=click.Path(file_okay=False), metavar="DIR")
 @click.option("--no-cvc5", is_flag=True, help="Ask z3 alone.")
-@click.option("--json", "as_json", is_flag=True)
+@AS_JSON
 def check_(folder: str, no_cvc5: bool, as_json: bool) -> None:
     """Check a certificate from the plan's text on: questions, answers, verdict, and the independent checker."""
     from dmaverify.cli.screen import told

@@ -28,6 +28,7 @@ from dmaverify.errors import InputError, many
 from dmaverify.jobs.judge import Job, listened_job, nothing_judged, rendered, run_jobs, what_next
 from dmaverify.language.files import must_spare, must_take, write_text
 from dmaverify.report.write import WITH_FIXES, WITHOUT_CODE
+from dmaverify.verdict import OURS, Status, exit_code, worst_code
 
 Tick = Callable[[int], None]
 
@@ -176,8 +177,6 @@ def finished(
     interrupted: bool = False,
 ) -> CommandOutcome:
     """What is done with verdicts once they are there, and the end of the command."""
-    from dmaverify.verdict import Status, exit_code
-
     out, err = list[str](), list[str]()
     verdicts = _chosen(request, verdicts)
     told = request.given["fix"] or SHOW_FIXES & {request.show, *(name for name, _ in request.reports)}
@@ -205,7 +204,7 @@ def finished(
         code, said, wrong = _certified(request.given["certify"], request.jobs, code, verdicts)
         sealed, err = (said,), [*err, *wrong]
     code = 0 if request.given["exit_zero"] and code in (1, 3) else code
-    code = max(code if verdicts else 3, 3, key=(0, 3, 1, 2, 4).index) if interrupted else code
+    code = worst_code((code if verdicts else 3, 3)) if interrupted else code
     out += _told(request, verdicts, code, terminal)
     if request.given["statistics"]:
         from dmaverify.report.summary import statistics
@@ -232,8 +231,6 @@ def finished(
 
 def own_mistakes(verdicts: Sequence[Any]) -> list[str]:
     """What to say of each verdict that tells of a mistake of dmaverify: on which input, and how to report it."""
-    from dmaverify.verdict import OURS
-
     ours = [(verdict, finding) for verdict in verdicts for finding in verdict.findings if finding.rule in OURS]
     if not ours:
         return []
@@ -244,8 +241,6 @@ def own_mistakes(verdicts: Sequence[Any]) -> list[str]:
 
 
 def _undecided(verdicts: Sequence[Any]) -> int:
-    from dmaverify.verdict import Status
-
     return sum(verdict.status is Status.UNKNOWN for verdict in verdicts)
 
 
@@ -286,7 +281,6 @@ def _placed(folder: Path, path: str) -> str:
 def _written_baseline(request: CheckRequest, verdicts: Sequence[Any]) -> CommandOutcome:
     from dmaverify.report.fingerprint import baseline_text, read_baseline
     from dmaverify.report.order import remarks
-    from dmaverify.verdict import Status, exit_code
 
     file = request.given["write_baseline"]
     text = baseline_text(verdicts, partial(_placed, Path(file).parent))
@@ -358,7 +352,7 @@ def _certified(folder: str, jobs: Sequence[Job], code: int, verdicts: Sequence[A
     said += f"\n             dmaverify certificate check {folder}"
     wrong = [f"internal error: {r.path}: z3 says {r.expected}, cvc5 says {r.answer}" for r in bad]
     wrong += [*(f"not confirmed: {r.path}: {r.answer}" for r in open_), *left]
-    return max(code, 4 if bad else 3 if open_ else 0, key=(0, 3, 1, 2, 4).index), said, wrong
+    return worst_code((code, 4 if bad else 3 if open_ else 0)), said, wrong
 
 
 def _playback(file: str, verdicts: Sequence[Any]) -> str:

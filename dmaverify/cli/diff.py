@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from dmaverify.cli.options import JUDGING, options
+from dmaverify.cli.options import JUDGING, WordChoice, options
 from dmaverify.errors import InputError
 
 
@@ -22,13 +22,13 @@ from dmaverify.errors import InputError
 @click.argument("revisions", metavar="REV..REV")
 @options(*JUDGING, "engine", "dims", "define")
 @click.option(
-    "--format", "format_", type=click.Choice(["full", "github", "summary", "json"]), default="full", show_default=True
+    "--format", "format_", type=WordChoice(("full", "github", "summary", "json")), default="full", show_default=True
 )
 @click.option("--no-cost", is_flag=True, help="Do not look for what the changed moves cost at best.")
 def diff(revisions: str, format_: str, no_cost: bool, **given: Any) -> None:
-    """What changed between two revisions: proved, refuted, cheaper or dearer, transfer by transfer.
+    """What changed between two revisions, transfer by transfer.
 
-    REV alone is compared with the working tree.
+    What is proved or refuted now, what became cheaper or dearer. REV alone is compared with the working tree.
     """
     from dmaverify.cli.request import request_of
     from dmaverify.cli.screen import Stop, say

@@ -126,7 +126,7 @@ def _load(plan: Plan, item: PlanTransfer, commands: Any, profile: str) -> str:
 def _terms(plan: Plan, item: PlanTransfer, commands: Any, profile: str) -> str:
     from dmaverify.cost.explain import explain
     from dmaverify.cost.prices import data_of, has_profiles
-    from dmaverify.report.html import sections
+    from dmaverify.report.cost import sections
 
     target = plan.targets[item.transfer.target]
     if not has_profiles(target):

@@ -23,7 +23,10 @@ from dmaverify.report.idma import Shown, bursts_data, bursts_json, bursts_text
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
+    from dmaverify.machines.idma.text import Image, ToldDescriptor
+    from dmaverify.plan.plan import PlanTransfer
     from dmaverify.synth.result import Synthesis
+    from dmaverify.targets.target import Target
 
 Named = tuple[str, Setup, int, Iterator[Request]]
 """Name, engine, how many 1D transfers, and these."""
@@ -124,35 +127,49 @@ def _requests(path: str, options: Mapping[str, int | str], dims: int | None) -> 
     return _of_image(file, options, dims)
 
 
-def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:
+def image_at(
+    file: str, options: Mapping[str, int | str], dims: int | None
+) -> tuple[Image, Iterator[tuple[ToldDescriptor, Setup]]]:
+    """The descriptors of a job file or an image, and each with its engine. Raises InputError."""
     from dmaverify.language.toml_spans import read_source
     from dmaverify.machines.idma.check import image_of_file
     from dmaverify.machines.idma.items import setup_for
-    from dmaverify.machines.idma.nd import requests
     from dmaverify.machines.idma.setup import setup_of
     from dmaverify.targets.target import load_target
 
     target = load_target("idma")
     image = image_of_file(read_source(file), dims, setup_of(target, options) if options else None)
-    for number, told in enumerate(image.told):
-        setup = setup_for(told, target, options)
+    return image, ((told, setup_for(told, target, options)) for told in image.told)
+
+
+def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:
+    from dmaverify.machines.idma.nd import requests
+
+    for number, (told, setup) in enumerate(image_at(file, options, dims)[1]):
         width = setup.backend.address_width
         yield f"descriptor {number}", setup, told.descriptor.transfers, requests(told.descriptor, width)
+
+
+def bus_of(item: PlanTransfer, target: Target, options: Mapping[str, int | str]) -> Setup:
+    """The engine of a transfer. Raises InputError for a machine whose moves no bus sees."""
+    from dmaverify.machines.idma.setup import setup_of_commands
+    from dmaverify.targets.modules import module_name
+
+    if module_name(target) != "idma":
+        said = f"`{item.name}` is a move of {target.name}, which has no bursts"
+        raise InputError(said, item.transfer.span, 'those of iDMA have: target = "idma"')
+    return setup_of_commands(target, item.transfer, options)
 
 
 def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
     from dmaverify import api
     from dmaverify.machines.idma.price import Requests
-    from dmaverify.machines.idma.setup import setup_of_commands
-    from dmaverify.targets.modules import module_name
 
     plan = api.load(path)
     for item in plan.transfers:
         transfer = item.transfer
         target = plan.targets[transfer.target]
-        if module_name(target) != "idma":
-            raise InputError(f"`{item.name}` is a move of {target.name}, which has no bursts", transfer.span)
-        setup = setup_of_commands(target, transfer, options)
+        setup = bus_of(item, target, options)
         commands = api.program_of(plan, item.name)
         found = Requests(setup, commands)
         yield item.name, setup, found.count, (replace(r, last=False) for r in found.requests())

@@ -31,7 +31,10 @@ PAUSE, MOST_PAUSE = 0.05, 1.0
 
 @click.command(name="lsp")
 def lsp() -> None:
-    """Serve an editor: diagnostics as you type, hovers, lenses, completion, proved fixes (needs `dmaverify[lsp]`)."""
+    """Serve an editor while you type (needs `dmaverify[lsp]`).
+
+    Diagnostics, hovers, lenses, completion and proved fixes.
+    """
     try:
         import pygls  # noqa: F401
     except ImportError:
@@ -95,7 +98,7 @@ class EditorSession:
         return {one.here: one.text for key, one in self.opened.items() if key != uri}
 
     def judge_dependents(self, uri: str = "") -> None:
-        """Judges again what is open besides and rests on something that has changed."""
+        """Judges again the other open texts whose verdicts rest on something that has changed."""
         stale = [key for key, one in self.opened.items() if key != uri and not one.stands(self.others(key))]
         for key in stale:
             self.judge(key)

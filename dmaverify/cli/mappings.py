@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from dmaverify.cli.options import AS_JSON
 from dmaverify.errors import InputError
 
 # ---------------------------------------------------------------- cells
@@ -22,7 +23,7 @@ from dmaverify.errors import InputError
 @click.option("--raw", is_flag=True, help="Sums as the constructors add them, not finalized.")
 @click.option("--from", "start", type=click.IntRange(0), default=0, help="First position.")
 @click.option("--count", type=click.IntRange(0), default=None, help="How many positions.")
-@click.option("--json", "as_json", is_flag=True)
+@AS_JSON
 @click.option("--stdin", is_flag=True, help='Read {"axes": {...}, "expr": "..."} lines.')
 def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None, as_json: bool, stdin: bool) -> None:
     """What every position of a mapping stands for."""
@@ -58,7 +59,7 @@ def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None,
 @click.argument("path", metavar="PATH[::NAME]")
 @click.option("--explain", is_flag=True, help="Term by term: entry, where its stride comes from, the buffer after it.")
 @click.option("--merge", is_flag=True, help="Merge adjacent entries.")
-@click.option("--json", "as_json", is_flag=True)
+@AS_JSON
 def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
     """The commands of a stream, or the configuration of an access."""
     from dmaverify.cli.screen import Stop, fail, say

@@ -14,11 +14,15 @@ from typing import Any
 import click
 
 from dmaverify.cli.app import lines
+from dmaverify.cli.options import AS_JSON, PROFILE, options
 from dmaverify.cli.screen import Stop, fail, say, told
 from dmaverify.errors import InputError
 from dmaverify.execute.outcome import AT_ONCE, ONE_BY_ONE
-from dmaverify.jobs.judge import is_copy_text, readings_of
+from dmaverify.jobs.judge import readings_of
+from dmaverify.jobs.walk import is_copy_text
 from dmaverify.language.files import must_spare, write_text
+from dmaverify.prove.limits import RLIMIT
+from dmaverify.verdict import worst_code
 
 # ---------------------------------------------------------------- run
 
@@ -31,14 +35,14 @@ from dmaverify.language.files import must_spare, write_text
     help=f"Most units to execute.  [default: {AT_ONCE:,} of a move alone, {ONE_BY_ONE:,} where each is run by itself]",
 )
 @click.option("--set", "values", multiple=True, metavar="n=64,m=3", help="Arguments of a kernel in PTO text.")
-@click.option("--json", "as_json", is_flag=True)
+@AS_JSON
 def run(path: str, limit: int | None, values: tuple[str, ...], as_json: bool) -> None:
-    """Execute transfers, gathers, accesses, programs and kernels byte by byte; say what arrived and what breaks."""
+    """Execute moves, programs and kernels byte by byte. Says what arrived, and what breaks."""
     from dmaverify.cli.run import executed
 
     ran = executed(path, limit, values)
     answer = [data for _, data, _ in ran] if as_json else "\n".join(text for text, _, _ in ran)
-    raise told(answer, max(code for _, _, code in ran))
+    raise told(answer, worst_code(code for _, _, code in ran))
 
 
 # ---------------------------------------------------------------- equiv
@@ -48,29 +52,43 @@ def run(path: str, limit: int | None, values: tuple[str, ...], as_json: bool) ->
 @click.argument("a")
 @click.argument("b")
 @click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes, when A and B are mappings.")
-@click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
+@click.option("--rlimit", type=click.IntRange(1), default=RLIMIT, help="Solver resource units a question.")
 @click.option("--tier", "tiers", multiple=True, help="Of programs, kernels: compare what is left in this tier alone.")
 @click.option("--engine", multiple=True, metavar="NAME=VALUE", help="Of drivers in C: a preset or option; repeatable.")
 @click.option("--define", "defines", multiple=True, metavar="NAME=VALUE|n=1..8", help="Of drivers: a name of C.")
-@click.option("--json", "as_json", is_flag=True)
+@AS_JSON
 def equiv(
     a: str, b: str, axes: str, rlimit: int, tiers: tuple[str, ...], engine: tuple[str, ...], defines: tuple[str, ...],
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Whether two mappings mean the same everywhere, or two transfers, programs, kernels or drivers (PATH::NAME) do
-    the same.
+    """Whether two mappings, plans, kernels or drivers do the same.
+
+    Mappings with --axes; transfers, programs, kernels and drivers by PATH::NAME.
     """
-    texts = [is_copy_text(path.partition("::")[0]) for path in (a, b)]
-    if texts[0] and (texts[1] or b.endswith(".json")):
-        from dmaverify.jobs.kernels import compared
+    from dmaverify import api
+    from dmaverify.jobs.same_named import of_copies, same_named
 
-        if axes or engine or defines:
-            what = "--axes is for two mappings" if axes else "--engine and --define are for drivers in C"
-            raise InputError(f"{what}, not for kernels", None, "leave it out")
-        raise told(*compared(a, b, tiers, as_json=as_json))
-    from dmaverify.cli.equiv import compared_texts
+    copies = of_copies((a, b))
+    if axes.strip():
+        from dmaverify.language.parse import parse_axes
+        from dmaverify.prove.move.equiv import equivalent_mappings
 
-    answer, said = compared_texts(a, b, axes, rlimit, tiers, engine, defines)
+        if copies or tiers or engine or defines:
+            other = "kernels" if copies else "--tier, which is for programs" if tiers else "drivers in C"
+            raise InputError(f"--axes is for two mappings, not for {other}", None, "leave one of them out")
+        sizes = parse_axes(axes)
+        answer = equivalent_mappings(api.mapping(a, sizes), api.mapping(b, sizes), rlimit=rlimit)
+        said = answer.text(a, b)
+    else:
+        answer, said = same_named(
+            (a, b), lambda at: api.load((a, b)[at], symbols=True), rlimit=rlimit, tiers=tiers, engine=engine,
+            defines=defines,
+        )  # fmt: skip
+    if as_json and copies:
+        from dmaverify.jobs.kernels import same_json
+        from dmaverify.report.data import dumps
+
+        raise told(dumps(same_json(answer), indent=2), answer.exit_code)
     raise told(answer.as_json() if as_json else said, answer.exit_code)
 
 
@@ -81,8 +99,10 @@ def equiv(
 )
 @click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
 def emit(path: str, form: str, as_json: bool) -> None:
-    """A kernel with its copies in the other surface, their configuration words, or what they move; the commands of a
-    plan in a form of the machine's own, read back and proved.
+    """A kernel or a plan in another form of its machine.
+
+    The copies of a kernel in the other surface, as words, or what they move; the commands of a plan in a form of the
+    machine's own, read back and proved.
     """
     plan = path.partition("::")[0].endswith(".toml")
     if as_json and (plan or form != "words"):
@@ -93,7 +113,7 @@ def emit(path: str, form: str, as_json: bool) -> None:
         raise told(emitted_plan(path, form))
     from dmaverify.jobs.kernels import written
 
-    if not is_copy_text(path.partition("::")[0]):
+    if not is_copy_text(path):
         raise InputError(f"{path} has no copies to emit", None, "name PTO text (*.mlir, *.pto) or a plan file")
     if form not in ("inline", "registers", "words", "slices"):
         raise InputError(f"a kernel has no form {form!r}", None, "one of inline, registers, words, slices")
@@ -105,7 +125,7 @@ def emit(path: str, form: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="PATH[::NAME]...")
-@click.option("--profile", default="book", show_default=True, help="Constants of the cost model.")
+@PROFILE
 @click.option("--packet", type=click.IntRange(1), help="Packets of this many bytes.")
 @click.option("--engines", type=click.IntRange(1), help="At most this many engines of a chip.")
 @click.option("--entries", type=click.IntRange(1), help="At most this many loop entries a side, without exception.")
@@ -120,16 +140,19 @@ def emit(path: str, form: str, as_json: bool) -> None:
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan.")
 @click.option("--emit", metavar="FORM", help="Only the commands, in a form of the machine's own, or `auto` (iDMA).")
 @click.option("-j", "workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes.")
-@click.option("--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable.")
-@click.option("--timings", is_flag=True, help="Show times.")
-@click.option("--json", "as_json", is_flag=True)
-@click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
+@options("reading")
+@options("timings")
+@AS_JSON
+@options("stdin")
 def synth(
     paths: tuple[str, ...], simulate: bool, certificate: str | None, output: str | None, workers: int,
     reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, emit: str | None, layouts: bool,
     **fixed: Any
 ) -> None:  # fmt: skip
-    """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
+    """The cheapest legal plan of a move, proved.
+
+    With a bound, and why nothing is better.
+    """
     from dmaverify.cli.synth import (
         code_of_reply,
         layouts_shown,
@@ -180,24 +203,24 @@ def synth(
 
 @click.command()
 @click.argument("path", required=False, metavar="PATH[::NAME]")
-@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
+@PROFILE
 @click.option("--simulate", is_flag=True, help="Play every request as well.")
 @click.option("--explain", is_flag=True, help="Reasons, sources, the facts of both sides, what would help.")
 @click.option("--formula", is_flag=True, help="The closed form in the symbols of the loops, or of a kernel.")
 @click.option("--set", "values", multiple=True, metavar="NAME=NUMBER", help="The value of a kernel's argument.")
 @click.option("--reading", multiple=True, metavar="POINT=NAME", help="Read a contested point of memory otherwise.")
-@click.option("--json", "as_json", is_flag=True)
-@click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
+@AS_JSON
+@options("stdin")
 def cost(
     path: str | None, profile: str, simulate: bool, explain: bool, formula: bool, values: tuple[str, ...],
     reading: tuple[str, ...], as_json: bool, stdin: bool
 ) -> None:  # fmt: skip
-    """What the program of a plan costs, or a kernel in its symbols, as named terms."""
+    """What a plan costs, or a kernel in its symbols, as terms."""
     from dmaverify.cli.entries import Chosen
     from dmaverify.cli.priced import cost_request, costs_of
 
     chosen = Chosen(profile, simulate, explain, formula, readings_of(reading))
-    kernel = path is not None and is_copy_text(path.partition("::")[0])
+    kernel = path is not None and is_copy_text(path)
     if values and not kernel:
         raise InputError("--set is for the arguments of kernels in PTO text", None, "leave it out")
     if stdin:
@@ -229,7 +252,10 @@ def cost(
 @click.option("--target", help="The machine of the plan.")
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan file.")
 def extract(path: str, target: str | None, output: str | None) -> None:
-    """The transfers of a Rust kernel, or what the copies of a PTO kernel move, as a plan file."""
+    """A plan file of what a kernel moves.
+
+    The transfers of a Rust kernel, or what the copies of a PTO kernel move.
+    """
     from dmaverify.cli.rust import extract_text
 
     must_spare([output], [path])

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import click
 
-from dmaverify.errors import nearest
+from dmaverify.errors import did_you_mean
 from dmaverify.jobs.judge import FORMATS
-from dmaverify.prove.limits import bytes_of, seconds_of
+from dmaverify.prove.limits import RLIMIT, bytes_of, seconds_of
 
 
 class LimitType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -56,9 +56,9 @@ class WordChoice(click.Choice):  # type: ignore[type-arg,unused-ignore]
     """One of several words; a misspelt one is answered with the one that was meant."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        near = None if value in self.choices else nearest(str(value), map(str, self.choices))
-        if near:
-            self.fail(f"{value!r} is none of them; did you mean {near!r}?", param, ctx)
+        hint = None if value in self.choices else did_you_mean(str(value), map(str, self.choices))
+        if hint:
+            self.fail(f"{value!r} is none of them; {hint}", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -80,7 +80,11 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         "--target", type=MACHINE, metavar="TEXT", help="Judge by this machine, whatever the file says."
     ),
     "select": click.option(
-        "--select", type=RULE, multiple=True, metavar="RULE", help="Only these rules (a prefix with *); repeatable."
+        "--select",
+        type=RULE,
+        multiple=True,
+        metavar="RULE",
+        help="Only rules that begin so (core/*); repeatable.",
     ),
     "ignore": click.option(
         "--ignore", type=RULE, multiple=True, metavar="RULE", help="Not these rules; the report says so; repeatable."
@@ -114,7 +118,7 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         help="iDMA: an AXI port in a simulation (.vcd, .fst, .ghw, .csv), held beat by beat against a plan or jobs.",
     ),
     "rlimit": click.option(
-        "--rlimit", type=click.IntRange(1), show_default="20000000", help="Solver resource units a question."
+        "--rlimit", type=click.IntRange(1), show_default=str(RLIMIT), help="Solver resource units a question."
     ),
     "timeout": click.option(
         "--timeout",
@@ -194,6 +198,9 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "verbose": click.option("-v", "--verbose", is_flag=True, help="Every obligation, also of what is proved."),
 }
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+PROFILE = click.option("--profile", default="book", show_default=True, help="Constants of the cost model.")
 
 
 JUDGING = (

@@ -65,7 +65,7 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
 
 
 def _under(plan: Plan, readings: Mapping[str, str]) -> Plan:
-    """The plan with its machines read so. Raises InputError for a reading that one has not."""
+    """The plan with its machines under these readings. Raises InputError for a reading that a machine has not."""
     for machine in plan.targets.values():
         machine.check_readings(readings)
     return (

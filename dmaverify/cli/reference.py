@@ -11,7 +11,7 @@ import json
 
 import click
 
-from dmaverify.cli.options import MACHINE, RULE
+from dmaverify.cli.options import AS_JSON, MACHINE, RULE
 
 # ---------------------------------------------------------------- explain, rules, targets, schema, doctor
 
@@ -19,9 +19,9 @@ from dmaverify.cli.options import MACHINE, RULE
 @click.command()
 @click.argument("rule", type=RULE)
 @click.option("--target", type=MACHINE, metavar="TEXT", help="The machine whose rule is meant.")
-@click.option("--json", "as_json", is_flag=True)
+@AS_JSON
 def explain(rule: str, target: str | None, as_json: bool) -> None:
-    """What a rule or obligation says, why, where it is written, and its readings."""
+    """What a rule or obligation says, why, and where it is written."""
     from dmaverify.cli.screen import told
     from dmaverify.report.rules import explain_id, explain_id_json
     from dmaverify.targets.target import load_target
@@ -32,9 +32,12 @@ def explain(rule: str, target: str | None, as_json: bool) -> None:
 
 @click.command()
 @click.option("--target", type=MACHINE, metavar="TEXT", default="rngd", show_default=True)
-@click.option("--json", "as_json", is_flag=True)
+@AS_JSON
 def rules(target: str, as_json: bool) -> None:
-    """Every rule of a machine, and what is wrong with them: with 1 where a rule contradicts its own edge."""
+    """Every rule of a machine, and what is wrong with them.
+
+    Exit code 1 where a rule contradicts its own edge.
+    """
     from dmaverify.cli.screen import say, told
     from dmaverify.report.rules import rules_json, rules_table
     from dmaverify.targets.lint import lint_target
@@ -48,7 +51,7 @@ def rules(target: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True)
+@AS_JSON
 def targets(as_json: bool) -> None:
     """The machines that ship, with tiers, limits and engines."""
     from dmaverify.cli.screen import told
@@ -70,9 +73,12 @@ def schema(as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True)
+@AS_JSON
 def doctor(as_json: bool) -> None:
-    """Versions of what dmaverify stands on, hashes of the machine data, and a proof to see that the solver works."""
+    """Versions, machine data, and whether the solver works.
+
+    What dmaverify stands on, with hashes of the machine data and a proof that is made anew.
+    """
     from dmaverify.cli.screen import told
     from dmaverify.jobs.doctor import doctor_report, doctor_text
 

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, did_you_mean
 from dmaverify.jobs.judge import FORMATS, Job, output_of, plan_files, readings_of
-from dmaverify.prove.limits import MEMORY, TIMEOUT
+from dmaverify.prove.limits import MEMORY, RLIMIT, RUN_UNITS, TIMEOUT
 from dmaverify.values import dataclass
 
 _WITHOUT = (
@@ -131,10 +131,10 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """How transfers are judged, by the options of the command line alone (as `--stdin` has it)."""
     return {
         "readings": readings_of(given["reading"]),
-        "rlimit": given["rlimit"] or 20_000_000,
+        "rlimit": given["rlimit"] or RLIMIT,
         "timeout": TIMEOUT if given["timeout"] is None else given["timeout"] or None,
         "memory": MEMORY if given["memory"] is None else given["memory"] or None,
-        "cross_check": 0 if given["no_execute"] else 1 << 16,
+        "cross_check": 0 if given["no_execute"] else RUN_UNITS,
         "allow": tuple(given["allow_path"]),
         "prove": "full" if given.get("certify") else given["prove"] or "fast",
     }
@@ -167,9 +167,7 @@ def request_of(asked: Mapping[str, Any]) -> CheckRequest:
         raise InputError(f"--json and --format {given['format_']} contradict each other", None, "give one of them")
     said = given["format_"] or settings.format
     if said is not None and said not in FORMATS:
-        from dmaverify.targets.table import suggestion
-
-        hint = suggestion(said, FORMATS) or f"formats: {', '.join(FORMATS)}"
+        hint = did_you_mean(said, FORMATS) or f"formats: {', '.join(FORMATS)}"
         raise InputError(f"no format `{said}`", settings.span("format"), hint)
     reports = [output_of(text) for text in given["output"]]
     if not given["output"]:
@@ -214,7 +212,7 @@ def check_rules(request: CheckRequest) -> None:
 
 
 def check_names(request: CheckRequest) -> None:
-    """Raises InputError for a machine or a reading, of the command line or the settings, that there is not."""
+    """Raises InputError for a machine or a reading, of the command line or the settings, that does not exist."""
     if request.target is not None:
         from dmaverify.targets.target import load_target
 
@@ -236,7 +234,6 @@ def check_names(request: CheckRequest) -> None:
 
 def _check_reading(rule: str, name: str, own: Sequence[Any], said: str, span: Any) -> None:
     from dmaverify.report.rules import names_of
-    from dmaverify.targets.table import suggestion
 
     known = [*names_of("reading"), *(f"{key}={one}" for target in own for key, names in target.readings.items()
                                      for one in names)]  # fmt: skip
@@ -244,9 +241,9 @@ def _check_reading(rule: str, name: str, own: Sequence[Any], said: str, span: An
         return
     names = [pair.partition("=")[2] for pair in known if pair.partition("=")[0] == rule]
     if names:
-        hint = suggestion(name, names) or f"it has {', '.join(dict.fromkeys(names))}"
+        hint = did_you_mean(name, names) or f"it has {', '.join(dict.fromkeys(names))}"
         raise InputError(f"{said}{rule} has no reading {name!r}", span, hint)
-    hint = suggestion(rule, {pair.partition("=")[0] for pair in known}) or "`dmaverify targets` lists the readings"
+    hint = did_you_mean(rule, {pair.partition("=")[0] for pair in known}) or "`dmaverify targets` lists the readings"
     raise InputError(f"{said}{rule!r} has no readings", span, hint)
 
 

@@ -11,15 +11,16 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.execute.outcome import AT_ONCE, ONE_BY_ONE
+from dmaverify.verdict import worst_code
 
 
 def executed(path: str, limit: int | None, values: Sequence[str] = ()) -> list[tuple[str, dict[str, Any], int]]:
     """(text, data, exit code) of every entry, up to `limit` units each (None: as many as take seconds); `values` are of
     arguments of PTO text. Raises InputError.
     """
-    from dmaverify.jobs.judge import is_copy_text
+    from dmaverify.jobs.walk import is_copy_text
 
-    if is_copy_text(path.partition("::")[0]):
+    if is_copy_text(path):
         from dmaverify.jobs import kernel_runs
 
         return [kernel_runs.told(one) for one in kernel_runs.ran_kernels(path, values)]
@@ -81,7 +82,7 @@ def _transfer(plan: Any, item: Any, limit: int, most: int) -> tuple[str, dict[st
         first = many if count > 1 else in_order if shares else "In its tensor:"
         text += f"\n{first}\n" + "\n".join(every.lines())
         data["iterations"] = {"count": count, **every.as_json()}
-        code = 1 if 1 in (code, every.code) else max(code, every.code)
+        code = worst_code((code, every.code))
     return text, data, code
 
 

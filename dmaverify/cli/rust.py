@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.judge import is_copy_text
 from dmaverify.jobs.references import synthesized
+from dmaverify.jobs.walk import is_copy_text
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def explained(jobs: Sequence[tuple[Any, ...]], readings: Mapping[str, str]) -> s
 
 def _references(jobs: Sequence[tuple[Any, ...]], readings: Mapping[str, str]) -> Iterator[str]:
     from dmaverify import api
-    from dmaverify.report.reference import reference_text
+    from dmaverify.report.synth import reference_text
 
     known: dict[Any, str] = {}
     for path, name, target, *_ in jobs:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from dmaverify.cli.options import WordChoice, options
 from dmaverify.errors import InputError
 
 
@@ -17,18 +18,20 @@ from dmaverify.errors import InputError
 @click.argument("path", metavar="PATH[::NAME]")
 @click.option("--json", "as_json", is_flag=True, help="As data: a list, one element an entry of the plan.")
 @click.option(
-    "--guards", type=click.Choice(("rust", "c", "mlir", "python")), help="An assertion that implies the condition."
+    "--guards", type=WordChoice(("rust", "c", "mlir", "python")), help="An assertion that implies the condition."
 )
-@click.option("--reading", "readings", multiple=True, metavar="RULE=NAME", help="Chooses a reading; repeatable.")
-@click.option("--target", help="A machine, in place of the plan's own.")
-def conditions(path: str, as_json: bool, guards: str | None, readings: tuple[str, ...], target: str | None) -> None:
-    """The sizes for which a plan with symbols holds, as few clauses as it takes, each with what asks for it."""
+@options("reading", "target")
+def conditions(path: str, as_json: bool, guards: str | None, reading: tuple[str, ...], target: str | None) -> None:
+    """The sizes for which a plan with symbols holds.
+
+    As few clauses as it takes, each with what asks for it.
+    """
     from dmaverify.cli.screen import told
     from dmaverify.report.conditions import condition_json, conditions_text
 
     if guards is not None and as_json:
         raise InputError("--guards writes text, --json data", None, "give one of them")
-    found = _found(path, readings, target)
+    found = _found(path, reading, target)
     if guards is not None:
         from dmaverify.report.guards import guard
 
@@ -38,7 +41,7 @@ def conditions(path: str, as_json: bool, guards: str | None, readings: tuple[str
     raise told(shown, 0 if all(one.status == "exact" for one in found) else 3)
 
 
-def _found(path: str, readings: tuple[str, ...], target: str | None) -> list[Any]:
+def _found(path: str, reading: tuple[str, ...], target: str | None) -> list[Any]:
     from dmaverify.jobs.judge import readings_of
     from dmaverify.jobs.load import load
     from dmaverify.prove.options import Options
@@ -48,7 +51,7 @@ def _found(path: str, readings: tuple[str, ...], target: str | None) -> list[Any
     if not plan.templates:
         hint = "write a size as `N = { min = 1, max = 4096 }`; a plan of numbers has one size, which `check` judges"
         raise InputError(f"{plan.path} has no symbols", None, hint)
-    chosen = readings_of(readings)
+    chosen = readings_of(reading)
     for template in plan.templates:
         template.machine.check_readings(chosen)
     return [conditions_of(template, Options(readings=chosen)) for template in plan.templates]

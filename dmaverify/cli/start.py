@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from dmaverify.errors import InputError, many, nearest
+from dmaverify.errors import InputError, did_you_mean, many, nearest
 from dmaverify.language.files import shipped, write_text
 
 START = "start"
@@ -33,9 +33,7 @@ def kinds() -> tuple[str, ...]:
 
 
 def _near(word: str, known: Sequence[str]) -> str:
-    from dmaverify.targets.table import suggestion
-
-    return suggestion(word, known) or f"one of {', '.join(known)}"
+    return did_you_mean(word, known) or f"one of {', '.join(known)}"
 
 
 def _about(path: Path) -> str:
@@ -88,7 +86,10 @@ def written(texts: dict[Path, str], force: bool) -> list[Path]:
 @click.option("--to", "folder", type=click.Path(file_okay=False), default=".", metavar="DIR", help="Write it there.")
 @click.option("--force", is_flag=True, help="Write over files that exist.")
 def new(kind: str | None, name: str | None, folder: str, force: bool) -> None:
-    """A first plan that is proved, to change: relayout, tile, head-split, pad, gather, program, pto, idma, rust."""
+    """Write a first plan or kernel that is proved, to change.
+
+    KIND is relayout, tile, head-split, pad, gather, program, pto, idma or rust; without one, they are listed.
+    """
     from dmaverify.cli.screen import told
 
     if kind is None:
@@ -114,13 +115,13 @@ def example_names() -> list[str]:
 @click.option("--copy", "folder", type=click.Path(), metavar="DIR", help="Write all of them, or NAME, into a folder.")
 @click.option("--force", is_flag=True, help="Write over files that exist.")
 def examples(name: str | None, folder: str | None, force: bool) -> None:
-    """The examples that came with dmaverify: a list, one of them, or a copy of them."""
+    """List, show or copy the examples that came with dmaverify."""
     from dmaverify.cli.screen import told
 
     names = example_names()
     if name is not None and name not in names:
         ends = [one for one in names if Path(one).stem == Path(name).stem or one.startswith(f"{name.rstrip('/')}/")]
-        raise InputError(f"no example `{name}`", None, f"did you mean {ends[0]!r}?" if ends else _example(name, names))
+        raise InputError(f"no example `{name}`", None, f"did you mean `{ends[0]}`?" if ends else _example(name, names))
     root = examples_folder()
     if folder is not None:
         paths = list(_with_companions(root, name)) if name else list(_shipped(root))
@@ -138,7 +139,7 @@ def _example(name: str, names: Sequence[str]) -> str:
     """The example that was meant, by its path or by its stem alone."""
     stems = {Path(one).stem: one for one in names}
     near = nearest(name, names) or stems.get(nearest(Path(name).stem, stems) or "")
-    return f"did you mean {near!r}?" if near else "`dmaverify examples` lists them"
+    return f"did you mean `{near}`?" if near else "`dmaverify examples` lists them"
 
 
 def _shipped(root: Path) -> Iterator[Path]:
@@ -163,7 +164,10 @@ def _with_companions(root: Path, name: str) -> Iterator[Path]:
 @click.argument("folder", type=click.Path(file_okay=False, exists=True), default=".")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 def init(folder: str, dry_run: bool) -> None:
-    """Settings, a CI workflow and a pre-commit hook for the plans and kernels of a repository."""
+    """Settings, a workflow and a hook for a repository.
+
+    Files for dmaverify, CI and pre-commit, as far as they are not there yet.
+    """
     from dmaverify import __version__
     from dmaverify.cli.screen import told
     from dmaverify.jobs.project import files_for

@@ -79,9 +79,10 @@ SEARCHES_TOLD = ("as_json", "config", "isolated")
 def sweep(
     shard: str, out: str | None, executor: str, synth: bool, profile: str, simulate: bool, routes: bool, **given: Any
 ) -> None:
-    """Check one shard of many plans, or search their moves; `merge` puts the shards together.
+    """Check one shard of many plans, or search their moves.
 
-    A sweep of searches that was stopped goes on where it was: run it again with the same --out.
+    `merge` puts the shards together. A sweep of searches that was stopped goes on where it was: run it again with the
+    same --out.
     """
     from dmaverify.cli.screen import Stop, progress, say
     from dmaverify.jobs.many_moves import move_jobs
@@ -124,7 +125,10 @@ def sweep(
 @click.argument("shards", nargs=-1, metavar="FILE...")
 @options(*TELLING)
 def merge(shards: tuple[str, ...], **given: Any) -> None:
-    """Put the shards of a sweep together and report them as `check` (or `synth`) would have."""
+    """Put the shards of a sweep together and report them.
+
+    As `check`, or `synth`, would have.
+    """
     from dmaverify.cli.screen import Stop, say, show, terminal
     from dmaverify.jobs.sweep import merge_lines
 

@@ -225,10 +225,10 @@ def constants_of(plan: Plan, item: PlanTransfer, profile: str) -> CostData:
 
 def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
     """A picture of one or two transfers (before, after), or of a program, as .svg, .html (both without any library) or
-    .png; what to say of it. Raises InputError.
+    .png. The text that says so. Raises InputError.
     """
     from dmaverify import api
-    from dmaverify.jobs.judge import is_copy_text
+    from dmaverify.jobs.walk import is_copy_text
 
     kind = Path(output).suffix
     if kind not in (".html", ".svg", ".png"):
@@ -236,7 +236,7 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
     from dmaverify.cli.drawn import kernels_drawn, run_drawn
     from dmaverify.jobs.kernel_runs import run_in
 
-    if any(is_copy_text(path.partition("::")[0]) for path in paths):
+    if any(is_copy_text(path) for path in paths):
         without_profile(profile)
         write_text(output, kernels_drawn(paths, kind))
         return f"wrote {output}"
@@ -281,7 +281,7 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
 
 def write_traces(path: str, output: str, profile: str) -> str:
     """Plays one transfer and writes its requests for a trace viewer (Chrome, Perfetto), or with its statistics as an
-    SQLite database (`.sqlite`, `.db`); what to say of it.
+    SQLite database (`.sqlite`, `.db`). The text that says so.
     """
     from dmaverify import api
     from dmaverify.cost.simulate import simulate

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from dmaverify.cli.options import AS_JSON, WordChoice
 from dmaverify.errors import InputError, many
 
 SHELLS = ("bash", "zsh", "fish")
@@ -19,7 +20,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 @click.command()
 @click.option("--clear", is_flag=True, help="Forget everything.")
-@click.option("--json", "as_json", is_flag=True)
+@AS_JSON
 def cache(clear: bool, as_json: bool) -> None:
     """Where proofs are kept, how many, and how to forget them."""
     from dmaverify.cli.screen import told
@@ -40,9 +41,12 @@ def cache(clear: bool, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=WordChoice(SHELLS))
 def completions(shell: str) -> None:
-    """A script that completes commands, options and paths in a shell: `eval "$(dmaverify completions bash)"`."""
+    """A script that completes commands, options, paths in a shell.
+
+    In bash: `eval "$(dmaverify completions bash)"`.
+    """
     from click.shell_completion import get_completion_class
 
     from dmaverify.cli.app import cli

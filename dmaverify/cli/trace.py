@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dmaverify.cli.options import PROFILE
 from dmaverify.language.files import write_text
 
 if TYPE_CHECKING:
@@ -28,9 +29,12 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, required=True, metavar="PATH::NAME [PATH::NAME]")
 @click.option("--output", metavar="FILE", help="A .svg, .png or .html file.")
 @click.option("--html", is_flag=True, help="As --output NAME.html: a page to step through with the arrow keys.")
-@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
+@PROFILE
 def viz(paths: tuple[str, ...], output: str | None, html: bool, profile: str) -> None:
-    """Draw the access order and the load over channels, banks, DMNs and slices; two plans side by side."""
+    """Draw the order of accesses and the load of memories.
+
+    Load over channels, banks, DMNs and slices; two plans side by side.
+    """
     from dmaverify.cli.screen import told
     from dmaverify.cli.synth import draw_plans
 
@@ -44,16 +48,19 @@ def viz(paths: tuple[str, ...], output: str | None, html: bool, profile: str) ->
 @click.command()
 @click.argument("path", metavar="PATH::NAME")
 @click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer, or .sqlite.")
-@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
+@PROFILE
 def trace(path: str, output: str, profile: str) -> None:
-    """A transfer request by request, a program step by step, the pipes of a kernel: for Chrome and Perfetto."""
+    """Requests, steps or pipes over time, for Chrome and Perfetto.
+
+    A transfer request by request, a program step by step, the pipes of a kernel.
+    """
     from dmaverify import api
     from dmaverify.cli.screen import told
     from dmaverify.cli.synth import without_profile, write_traces
-    from dmaverify.jobs.judge import is_copy_text
     from dmaverify.jobs.kernel_runs import ran_kernel, run_in
+    from dmaverify.jobs.walk import is_copy_text
 
-    if is_copy_text(path.partition("::")[0]):
+    if is_copy_text(path):
         without_profile(profile)
         raise told(_write_kernel_trace(ran_kernel(path), output))
     plan = api.load(path)
@@ -66,7 +73,7 @@ def trace(path: str, output: str, profile: str) -> None:
 
 
 def _write_kernel_trace(done: RanKernel, output: str) -> str:
-    """One run of a kernel as a timeline of its pipes; what to say of it. Raises InputError."""
+    """One run of a kernel as a timeline of its pipes. The text that says so. Raises InputError."""
     from dmaverify.jobs.kernel_prices import parameters_of
     from dmaverify.jobs.kernel_runs import slots_of_run
 
@@ -74,7 +81,7 @@ def _write_kernel_trace(done: RanKernel, output: str) -> str:
 
 
 def write_program_trace(plan: Plan, output: str, profile: str) -> str:
-    """The timeline of the one program of `plan`, as a file; what to say of it. Raises InputError."""
+    """The timeline of the one program of `plan`, as a file. The text that says so. Raises InputError."""
     from dmaverify.cli.timelines import laid_out
 
     (program,) = plan.programs

@@ -11,12 +11,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from dmaverify.cli.check import Tick, check_once
 from dmaverify.cli.request import CheckRequest, CommandOutcome, Terminal, own_targets, present, request_of
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, errors_of
 from dmaverify.language.asked import FILE, TEXT, asking
+
+MOST_WATCHED = 5000
+"""Files of a folder, besides those that are named or were read."""
 
 
 def stamps(request: CheckRequest, read: Collection[str] = ()) -> dict[str, tuple[int, int]]:
@@ -33,7 +37,8 @@ def stamps(request: CheckRequest, read: Collection[str] = ()) -> dict[str, tuple
         folders |= {one.folder for one in own_targets(request)}
     own = {folder for folder in folders if not any(other in folder.parents for other in folders)}
     screens, reports = _screens(), {os.path.realpath(file) for file in request.written}
-    for file in {*named, *read} | {str(path) for folder in own for path in files_below(folder, KEPT)}:
+    beside = (path for folder in own for path in islice(files_below(folder, KEPT), MOST_WATCHED))
+    for file in {*named, *read, *map(str, beside)}:
         with suppress(OSError, ValueError):
             stat = os.stat(file)
             if (stat.st_dev, stat.st_ino) not in screens and os.path.realpath(file) not in reports:
@@ -66,7 +71,8 @@ def watched(
                 before = stamps(request, read)
                 outcome = check_once(request, terminal, ticks)
             except InputError as error:
-                outcome = CommandOutcome((), (render_error(error, width=terminal.width),), 2)
+                told = (render_error(one, width=terminal.width, colour=terminal.colour) for one in errors_of(error))
+                outcome = CommandOutcome((), tuple(told), 2)
         read |= {path for kind, path, _ in asked if kind in (TEXT, FILE)}
         now = stamps(request, read)
         before = now if request.given["fix"] else {file: now[file] for file in read if file in now} | before

@@ -16,9 +16,8 @@ from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, did_you_mean
 from dmaverify.targets.address_maps import DmMap, HbmMap, data, data_file, dm_map, hbm_map
-from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 
@@ -196,7 +195,7 @@ def profile_data(profile: str, asked: tuple[tuple[str, str], ...], of: _Stated) 
     known = of.profiles
     if profile not in known:
         names = [name for name, table in known.items() if "same" not in table]
-        hint = suggestion(profile, names) or (f"one of {', '.join(sorted(names))}" if names else LACKING)
+        hint = did_you_mean(profile, names) or (f"one of {', '.join(sorted(names))}" if names else LACKING)
         raise InputError(f"{f'{of.name} has ' if of.name else ''}no cost profile `{profile}`", hint=hint)
     try:
         found = _read(profile, known, dict(asked), of.tables)

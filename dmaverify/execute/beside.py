@@ -67,7 +67,7 @@ class Beside:
 
     @classmethod
     def begin(cls) -> None:
-        """Starts one, where it is wanted and there is a core for it."""
+        """Starts the child, where one is wanted and a core is free for it."""
         if not cls.wanted or cls.running is not None or not hasattr(os, "fork") or not _pays():
             return
         asks, ask = os.pipe()

@@ -49,8 +49,8 @@ class _Copies(NamedTuple):
 def left_behind(
     program: RunProgram, machine: RunMachine, unit_bits: int, pick: Callable[[Sequence[int]], int] = min
 ) -> dict[Place, Origin]:
-    """By memory and unit of so many bits, where what each unit that is written holds in the end lay at the beginning.
-    `pick` says which of the pieces of work is done next, of those that nothing holds back.
+    """For each unit that is written, by memory and address, where the contents that it has in the end lay at the
+    beginning. `pick` chooses the next piece of work among those that are ready.
 
     Raises Beyond.
     """

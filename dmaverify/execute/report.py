@@ -32,10 +32,10 @@ SAYS = {
 }
 
 
-def report_text(execution: Execution, name: str = "", rows: int = 8) -> str:
+def report_text(execution: Execution, rows: int = 8) -> str:
     """What ran, what was compared, the verdict, the first violations, and a table of the first destination elements
     (of the wrong ones, if there are any)."""
-    lines = [*_ran(execution, name), "", *_verdict(execution)]
+    lines = [*_ran(execution), "", *_verdict(execution)]
     for key, violation in execution.findings.items():
         lines += _violation(execution, key, violation)
     table = execution.rows(rows)
@@ -49,13 +49,13 @@ def kept(execution: Execution) -> bool:
     return not execution.broken - {REPORTED}
 
 
-def _ran(execution: Execution, name: str) -> list[str]:
+def _ran(execution: Execution) -> list[str]:
     source, dest = (space.tier for space in execution.spaces)
     commands = len(execution.commands)
     moved = _units(execution, execution.units_moved)
     live, equal = execution.dest_live_units, execution.units_equal
     return [
-        f"{name + ': ' if name else ''}{source} to {dest}",
+        f"{source} to {dest}",
         f"  ran       {_count(commands, 'command')}, {_count(execution.packets, 'packet')}, {moved}",
         f"  compared  {_units(execution, live)} live in the destination, each with the element that its mapping names",
         f"  arrived   {_units(execution, equal)} of {live:,} equal",

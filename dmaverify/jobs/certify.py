@@ -20,7 +20,7 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.manifest import check_files, read_manifest, same
-from dmaverify.jobs.sealed import CHOSEN, PLANS, Findings, beside_paths, data_of, facts_of, hash_of, named_beside
+from dmaverify.jobs.sealed import CHOSEN, FULL, PLANS, Findings, beside_paths, data_of, facts_of, hash_of, named_beside
 from dmaverify.language.files import shipped, text_of
 from dmaverify.machines.rngd.rust.cfg import FEATURES
 from dmaverify.prove.certify.certificate import cvc5_answer, file_names, question_text, said_of
@@ -106,8 +106,7 @@ def _plan_again(
     if sorted(plan["beside"]) != sorted(set(named_beside(folder / PLANS / plan["file"]))):
         found.refused.append(f"{plan['path']}: the files beside it are not those that it names")
         return {}
-    options = {key: value for key, value in manifest["options"].items() if key != "features"}
-    options |= {"cross_check": 1 << 16, "prove": "full"}
+    options = {**FULL, **{key: value for key, value in manifest["options"].items() if key != "features"}}
     path = str(folder / PLANS / plan["file"])
     job: Job = (path, plan["name"], plan["target"], options)
     foreign = _foreign(job)

@@ -107,7 +107,7 @@ def _readme(found: Synthesis, *, told: bool) -> str:
 
 
 def claims_of(found: Synthesis, *, told: bool) -> dict[str, Any]:
-    """What bound.json holds; `told`: with what the search tells besides."""
+    """The claims in bound.json; `told`: with the advice of the search as well."""
     from dmaverify.report.synth import NOT_COVERED
     from dmaverify.synth.recount import counts_of
 

@@ -50,7 +50,7 @@ def git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
 
 
 def _environment() -> dict[str, str]:
-    """That of this process, with messages that can be read, and without a repository that a hook was told of."""
+    """The environment for git: messages in English, and no repository of a hook that runs this."""
     own = () if "GIT_WORK_TREE" in os.environ else OF_HOOKS
     return {**{key: value for key, value in os.environ.items() if key not in own}, "LC_ALL": "C"}
 

@@ -93,8 +93,9 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
 
             told = partial(pointed_to_segments, found[-1], one.transfer, machine)
             found[-1] = _further(found[-1], one.transfer, told, chosen)
-        if one.transfer.form is not None and chosen.repair and _has_meaning(found[-1]):
-            found[-1] = part_of(machine, "reword").in_words(one.transfer, machine, plan.axes, found[-1])
+        formed = one.transfer.form is not None and chosen.repair and _has_meaning(found[-1])
+        if formed and (own := part_of(machine, "reword")) is not None:
+            found[-1] = own.in_words(one.transfer, machine, plan.axes, found[-1])
         told = partial(advised, found[-1], one.transfer, machine, chosen)
         found[-1] = _further(found[-1], one.transfer, told, chosen)
     for access in plan.accesses:
@@ -145,7 +146,7 @@ def _differing(
 
 
 def _further(verdict: Verdict, transfer: Transfer, told: Callable[[], Verdict], options: Options) -> Verdict:
-    """The verdict with what is `told` besides; as it was where a limit ends that."""
+    """The verdict that `told` makes of it, with more advice; as it was where a limit ends that work."""
     found = guarded(
         lambda: [told()], options.limits, name=verdict.name, path=verdict.path, line=verdict.line,
         target=verdict.target, span=transfer.span,

@@ -11,8 +11,7 @@ from __future__ import annotations
 from dmaverify.jobs.synthesis import SynthSettings, answer_of
 from dmaverify.plan.plan import Plan
 from dmaverify.plan.read import read_plan_text
-from dmaverify.prove.limits import MEMORY, TIMEOUT, Limits, bounded
-from dmaverify.prove.smt import RLIMIT
+from dmaverify.prove.limits import MEMORY, RLIMIT, TIMEOUT, Limits, bounded
 from dmaverify.values import replace
 
 

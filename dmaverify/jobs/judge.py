@@ -14,7 +14,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, did_you_mean
+from dmaverify.jobs.walk import IGNORED, is_copy_text, walked
 from dmaverify.language.asked import AskedLog, asking
 from dmaverify.language.files import is_text, named
 from dmaverify.report.write import FORMATS as WRITTEN
@@ -55,13 +56,11 @@ def plan_files(
         if Path(file).is_dir():
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
-            from dmaverify.jobs.walk import IGNORED, walked
-
             seen = walked(file, lists=lists)
             found = [one.path for one in seen if one.taken]
             hidden = [one.path for one in seen if one.why == IGNORED]
             if left is not None:
-                left += [one.path for one in seen if one.why == IGNORED]
+                left += hidden
             if not found:
                 but = f", but for {len(hidden)} that .gitignore hides" if hidden else ""
                 left_out = "; --show-files says why each was left" if seen else ""
@@ -96,11 +95,6 @@ def _at_line(path: str) -> str:
     return f"{found[1]}::{name}"
 
 
-def is_copy_text(path: str) -> bool:
-    """PTO text, by its suffix."""
-    return path.endswith((".pto", ".mlir"))
-
-
 def options_of(settings: Mapping[str, Any]) -> Any:
     """The `Options` of a job's settings: those that are not of a machine's own files alone."""
     from dmaverify.prove.options import Options
@@ -125,11 +119,10 @@ def check_job(job: Job) -> Result:
     options = options_of(settings)
 
     def judge() -> list[Verdict]:
-        from dmaverify.jobs.load import check, listed_verdict
+        from dmaverify.jobs.load import file_verdicts
 
         with allowing(options.allow):
-            listed = listed_verdict(path, settings, target, name)
-            return [listed] if listed is not None else check(path, name, target=target, options=options, keep=keep)
+            return file_verdicts(path, name, settings, target, options.running, keep)
 
     return guarded(judge, options.limits, name=Path(path).stem, path=path), keep
 
@@ -266,8 +259,6 @@ def nothing_judged(paths: Sequence[str]) -> str:
 
 def what_next() -> str:
     """What to type where nothing was named: a file of this folder, as far as one is found quickly."""
-    from dmaverify.jobs.walk import walked
-
     here = [seen.path for seen in walked(".") if seen.taken][:1]
     return f"dmaverify check {here[0]}" if here else "name a plan file or a folder: dmaverify check PATH[::NAME]"
 
@@ -275,11 +266,11 @@ def what_next() -> str:
 def output_of(text: str) -> tuple[str, str]:
     """Format and file of `--output FORMAT=FILE`. Raises InputError."""
     name, equals, file = text.partition("=")
-    if not equals or name not in FORMATS or not file:
-        from dmaverify.targets.table import suggestion
-
-        near = suggestion(name, FORMATS) if equals and name not in FORMATS else None
-        raise InputError(f"`--output {text}` is not FORMAT=FILE", None, near or f"formats: {', '.join(FORMATS)}")
+    formats = f"formats: {', '.join(FORMATS)}"
+    if not equals or not file:
+        raise InputError(f"`--output {text}` is not FORMAT=FILE", None, formats)
+    if name not in FORMATS:
+        raise InputError(f"`--output {text}`: no format `{name}`", None, did_you_mean(name, FORMATS) or formats)
     if file == "-":
         raise InputError(f"`--output {text}` names no file", None, f"--format {name} prints it")
     return name, file

@@ -18,7 +18,7 @@ from dmaverify.language.expr import Expr, Padding, Symbol, pair
 from dmaverify.machines.pto.check import slice_of
 from dmaverify.machines.pto.named import NamedFunction, functions_of
 from dmaverify.machines.pto.values import Kernel
-from dmaverify.program.instructions import Copy, Place
+from dmaverify.program.instructions import Copy
 
 Level = tuple[str, int, int]  # axis, count, stride in elements
 LEVELS = ("R", "I", "J", "K")
@@ -86,11 +86,7 @@ def _move(copy: Copy, name: str, axes: dict[str, int], mark: str) -> Iterator[st
     yield f"copies = [{copy.number}]"
     yield f'dtype = "{copy.write.dtype or "i8"}"'
     for key, place, expr in (("source", copy.read, sides[0]), ("dest", copy.write, sides[1])):
-        yield f'{key} = {{ tier = "{place.space}", base = {_base(place)}, element = "{expr}" }}'
-
-
-def _base(place: Place) -> int:
-    return place.address.const
+        yield f'{key} = {{ tier = "{place.space}", base = {place.address.const}, element = "{expr}" }}'
 
 
 def _nest(row: Symbol, levels: Sequence[Level]) -> Expr | None:
@@ -101,6 +97,3 @@ def _nest(row: Symbol, levels: Sequence[Level]) -> Expr | None:
             return None
         inner = pair(Symbol(name, count), Padding(inner, stride) if stride > inner.size else inner)
     return inner
-
-
-__all__ = ["plan_of_kernels"]

@@ -221,13 +221,6 @@ def _idle(wanted: Mapping[str, int], found: Mapping[str, int]) -> set[str]:
     return {s for count, pair in strides.items() if wanted.get(count) == found.get(count) == 1 for s in pair}
 
 
-def compared(a: str, b: str, tiers: Sequence[str] = (), *, as_json: bool) -> tuple[str, int]:
-    """What `equiv` says of two kernels, and its exit code."""
-    same, said = same_kernels(a, b, tiers)
-    text = json.dumps(same_json(same), indent=2) if as_json else said
-    return text, same.exit_code
-
-
 def same_json(found: Sameness) -> dict[str, Any]:
     """The answer on two kernels as data, in the words of their text."""
     status = {"proved": "same", "refuted": "different"}.get(found.status, found.status)

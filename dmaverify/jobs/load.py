@@ -9,10 +9,12 @@ InputErrors, a plan that is wrong is a Verdict.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
+from dmaverify.jobs.walk import is_copy_text
 from dmaverify.language import wellformed
 from dmaverify.language.expr import Expr
 from dmaverify.language.files import is_text, named
@@ -20,6 +22,7 @@ from dmaverify.language.parse import parse
 from dmaverify.verdict import Verdict
 
 if TYPE_CHECKING:
+    from dmaverify.jobs.entries import Asked
     from dmaverify.plan.plan import Plan
     from dmaverify.program.command import Command
     from dmaverify.prove.move.check import Options
@@ -63,18 +66,22 @@ def judged_by(own: str, target: str | None, path: str) -> None:
         raise InputError(f"{path} is judged as the machine {own} has it, not {target}", None, "leave the target out")
 
 
-def listed_verdict(
-    path: str, settings: Mapping[str, Any], target: str | None = None, name: str | None = None
-) -> Verdict | None:
-    """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. `engine` and
-    `dims` of the settings say whose it is. Raises InputError.
-    """
-    if path.endswith(".toml"):
-        return None
-    from dmaverify.machines.idma.check import SUFFIXES, verdict_of_file
+def is_listed(path: str) -> bool:
+    """Whether a file is one of a machine's own, by its suffix: burst lists, job files, images, drivers."""
+    if path.endswith((".toml", ".rs")):
+        return False
+    from dmaverify.machines.idma.check import SUFFIXES
 
-    if path.endswith(SUFFIXES):
-        judged_by("idma", target, path)
+    return path.endswith(SUFFIXES)
+
+
+def listed_verdict(path: str, name: str | None, settings: Mapping[str, Any], target: str | None) -> list[Verdict]:
+    """The one verdict on a file of a machine's own; `engine` and `dims` of the settings say whose it is. Raises
+    InputError.
+    """
+    from dmaverify.machines.idma.check import verdict_of_file
+
+    judged_by("idma", target, path)
     try:
         found = verdict_of_file(
             path, settings.get("readings", {}), engine=settings.get("engine", ()), dims=settings.get("dims"),
@@ -82,9 +89,9 @@ def listed_verdict(
         )  # fmt: skip
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    if found is not None and name is not None:
+    if name is not None:
         raise InputError(f"`::{name}` names nothing: {path} is judged as a whole", None, f"dmaverify check {path}")
-    return found
+    return [found]
 
 
 def _named(plan: object, name: object, target: object) -> None:
@@ -173,27 +180,36 @@ def check(
     [('relayout', 'proved', 'all 131,072 bytes')]
     """
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.prove.boundary import guarded
     from dmaverify.prove.options import Options as OptionsType
 
     _named(plan, name, target)
     must_be(options, (OptionsType, type(None)), "an `Options`")
     must_be(keep, (dict, type(None)), "a dict that receives questions")
     chosen = (options or OptionsType()).running
-    path, inner = ("", "") if isinstance(plan, str) and is_text(plan) else named(str(plan))
-    if isinstance(plan, str | Path) and path.endswith((".pto", ".mlir")):
+    if not isinstance(plan, str | Path) or (isinstance(plan, str) and is_text(plan)):
+        return verdicts_of(load(plan, name, target=target, symbols=True, partly=True), chosen, keep)
+    path, inner = named(str(plan))
+    return file_verdicts(path, name or inner or None, {"readings": chosen.readings}, target, chosen, keep)
+
+
+def file_verdicts(
+    path: str, name: str | None, settings: Mapping[str, Any], target: str | None, options: Options, keep: Asked | None
+) -> list[Verdict]:
+    """The verdicts of a file, or of its entry `name`, by the judge of its kind; `engine`, `dims` and `defines` of the
+    settings are for a machine's own files. Raises InputError for what cannot be read.
+    """
+    from dmaverify.jobs.verdicts import verdicts_of
+    from dmaverify.prove.boundary import guarded
+
+    if is_copy_text(path):
         judged_by("pto", target, path)
         from dmaverify.machines.pto.check import check_file
 
-        return check_file(path, name or inner or None, chosen, keep)
-    settings = {"readings": chosen.readings}
-    listed = guarded(
-        lambda: [found] if (found := listed_verdict(path, settings, target, name or inner or None)) is not None else [],
-        chosen.limits, name=Path(path).stem, path=path,
-    )  # fmt: skip
-    if listed:
-        return listed
-    return verdicts_of(load(plan, name, target=target, symbols=True, partly=True), chosen, keep)
+        return check_file(path, name, options, keep)
+    if is_listed(path):
+        judge = partial(listed_verdict, path, name, settings, target)
+        return guarded(judge, options.limits, name=Path(path).stem, path=path)
+    return verdicts_of(load(path, name, target=target, symbols=True, partly=True), options, keep)
 
 
 def run_of(plan: Plan, name: str) -> tuple[Command, ...]:

@@ -92,7 +92,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _misshapen(manifest: Mapping[str, Any]) -> list[str]:
-    """What of a manifest is not as a certificate has it; empty where all of it is."""
+    """Everything in which a manifest has not the form of one; empty for one that is well formed."""
     wanted = {**HEAD, **(SEARCHED if {"kind", "search", "files"} & manifest.keys() else {})}
     said = _record("the manifest", manifest, wanted)
     if said:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.judge import Job, is_copy_text, plan_files, processes
+from dmaverify.jobs.judge import Job, plan_files, processes
 from dmaverify.jobs.load import load
 from dmaverify.jobs.synthesis import SynthSettings, answer_of
+from dmaverify.jobs.walk import is_copy_text
 from dmaverify.values import asdict, dataclass, field
 
 _Job = TypeVar("_Job")
@@ -74,7 +75,8 @@ def told_job(job: Job) -> Told:
     except InputError as error:
         where = path if name is None else f"{path}::{name}"
         data = {"name": name, "path": path, "error": error.message, "hint": error.hint}
-        return Told(data, f"{where}   not searched: {error.message}", 2)
+        help_ = f"\n  help: {error.hint}" if error.hint else ""
+        return Told(data, f"{where}   not searched: {error.message}{help_}", 2)
     return Told({**found.data, "path": path}, found.text, found.code)
 
 

@@ -79,7 +79,7 @@ def files_beside(plan: Mapping[str, Any]) -> list[str]:
 
 
 def _steps(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The steps of programs that are tables; what else stands there the plan's reader complains of."""
+    """The steps of programs that are tables; of all others the plan's reader complains."""
     lists = [steps for program in _tables(plan.get("program")) if isinstance(steps := program.get("step"), list)]
     return [step for steps in lists for step in steps if isinstance(step, dict)]
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, did_you_mean
-from dmaverify.jobs.judge import is_copy_text, readings_of
+from dmaverify.jobs.judge import readings_of
 from dmaverify.jobs.scope import only
-from dmaverify.language.files import allowing, named
+from dmaverify.language.files import allowing, is_text, named
 from dmaverify.prove.boundary import guarded
 from dmaverify.prove.options import Options
-from dmaverify.verdict import OURS, Status, Verdict
+from dmaverify.verdict import Status, Verdict, code_of, worst_code
 
 MOST_CELLS = 1 << 20  # of one answer
 MOST_WINDOWED = 1 << 17  # of windows, for each way in which a position may be a sum: a tenth of a millisecond
@@ -141,16 +141,11 @@ def only_texts(request: Mapping[str, Any]) -> None:
             raise InputError(f"`{key}` is a text")
 
 
-def code_of(reply: Any) -> int:
+def code_of_reply(reply: Any) -> int:
     """The exit code that an answer of `check_request` asks for."""
-    seen = {(v["status"], v["as_expected"]) for v in reply}
-    if any(f["rule"] in OURS for v in reply for f in v["findings"] if v["status"] == Status.ERROR.value):
-        return 4
-    if not reply or any(status == Status.ERROR.value for status, _ in seen):
-        return 2
-    if any(status != Status.UNKNOWN.value and not met for status, met in seen):
-        return 1
-    return 3 if any(status == Status.UNKNOWN.value for status, _ in seen) else 0
+    return worst_code(
+        code_of(Status(one["status"]), one["as_expected"], (f["rule"] for f in one["findings"])) for one in reply
+    )
 
 
 def _at_least(request: dict[str, Any], key: str, least: int, otherwise: Any) -> Any:
@@ -162,54 +157,33 @@ def _at_least(request: dict[str, Any], key: str, least: int, otherwise: Any) -> 
 
 def _judged_line(request: dict[str, Any], options: Options, target: str | None) -> list[Verdict]:
     """The verdicts that a line asks for. Raises InputError."""
-    from dmaverify.jobs import load as calls
-    from dmaverify.plan.plan import select as select_
-    from dmaverify.plan.read import read_plan_text
+    from dmaverify.jobs.load import check, file_verdicts, is_listed, judged_by
 
-    text, path, name = request.get("plan"), request.get("path"), request.get("name")
-    listed = _of_list(request, options, target)
-    if listed is not None:
-        return [listed]
-    if request.get("kernel") is not None or (path is not None and is_copy_text(path.partition("::")[0])):
-        from dmaverify.errors import Source
-        from dmaverify.machines.pto.check import check_file, check_text
-
-        calls.judged_by("pto", target, str(path or "the kernel"))
-        kernel = request.get("kernel")
-        if kernel is not None:
-            return check_text(Source("<stdin>", kernel), name, options)
-        file, inner = named(str(path))
-        return check_file(file, name or inner or None, options)
-    if text is not None:
-        plan = select_(read_plan_text(text, target=target), name)
-    else:
-        plan = calls.load(Path(str(path)), name, target=target, symbols=True)
-    return calls.check(plan, options=options)
-
-
-def _of_list(request: Mapping[str, Any], options: Options, target: str | None) -> Verdict | None:
-    """The verdict on a file of a machine's own (job files, lists, images, drivers); None for a line that names none.
-    Raises InputError.
-    """
-    from dmaverify.jobs.load import listed_verdict
-
-    path, dims = request.get("path"), request.get("dims")
-    own = [key for key in ("engine", "dims", "define") if key in request]
+    text, kernel, path, name = (request.get(key) for key in ("plan", "kernel", "path", "name"))
+    file, inner = named(path or "")
+    if is_text(file):
+        raise InputError(f"{file} does not exist", None, "a plan as text is given as `plan`")
+    dims, own = request.get("dims"), [key for key in ("engine", "dims", "define") if key in request]
     if dims is not None and (type(dims) is not int or not 0 <= dims <= 8):
         raise InputError(f"`dims` is {dims!r}", None, "a whole number, 0 to 8")
     settings = {
         "readings": options.readings, "engine": texts_of(request.get("engine", [])), "dims": dims,
         "defines": texts_of(request.get("define", [])),
     }  # fmt: skip
-    name = request.get("name")
-    found = listed_verdict(path, settings, target, name) if path is not None and is_text_of_machine(path) else None
-    if found is None and own:
+    if own and not is_listed(file):
         raise InputError(f"`{own[0]}` is for job files, lists and drivers", None, "leave it out, or give their `path`")
-    return found
+    if kernel is not None:
+        from dmaverify.errors import Source
+        from dmaverify.machines.pto.check import check_text
 
+        judged_by("pto", target, "the kernel")
+        return check_text(Source("<stdin>", kernel), name, options)
+    if text is not None:
+        from dmaverify.plan.plan import select
+        from dmaverify.plan.read import read_plan_text
 
-def is_text_of_machine(path: str) -> bool:
-    return "::" not in path and not path.endswith((".rs", ".toml")) and not is_copy_text(path)
+        return check(select(read_plan_text(text, target=target), name), options=options)
+    return file_verdicts(file, name or inner or None, settings, target, options.running, None)
 
 
 def cells_request(request: dict[str, Any], raw: bool) -> Any:

@@ -122,7 +122,7 @@ def judged_in(
 
 
 def _is_of_no_entry(job: Job, verdicts: Sequence[Verdict]) -> bool:
-    """Whether a file has nothing of the name that is asked for: what is said then is said of no file as a whole."""
+    """Whether a verdict says no more than that a file has no entry of the name that was asked for."""
     path, name, target, options = job
     if name is None or [one.status for one in verdicts] != [Status.ERROR]:
         return False

@@ -24,9 +24,9 @@ from dmaverify.machines.pto.supposed import barred
 from dmaverify.machines.pto.work import NOBODY, work_of
 from dmaverify.program.instructions import Copy
 from dmaverify.prove.flow.same import Issued, same
+from dmaverify.prove.limits import RLIMIT
 from dmaverify.prove.options import Options
 from dmaverify.prove.sameness import Sameness, unread
-from dmaverify.prove.smt import RLIMIT
 from dmaverify.values import replace
 from dmaverify.verdict import Status
 
@@ -154,8 +154,8 @@ def told_left(found: Sameness) -> str:
 
 
 def settled_kernel(side: NamedFunction, allowed: Collection[str] = ()) -> tuple[Sequence[str], str]:
-    """What it rests on that no order decides what a kernel leaves, and why that is not known (empty: it is); rules that
-    are `allowed` say nothing of order.
+    """The conditions under which no order decides what a kernel leaves, and why that is not known (empty: it is). Rules
+    that are `allowed` say nothing of order.
     """
     verdict = check_function(side.function, side.name, side.notes, Options())
     if verdict is None:

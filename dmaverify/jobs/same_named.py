@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.judge import is_copy_text
+from dmaverify.jobs.walk import is_copy_text
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
@@ -30,6 +30,11 @@ def kind_of(name: str) -> str:
     return next((kind for suffix, kind in _SUFFIXES.items() if path.endswith(suffix)), PLAN)
 
 
+def of_copies(names: Sequence[str]) -> bool:
+    """Whether these are two kernels in PTO text, or one and the words of its copies (`emit --as words --json`)."""
+    return kind_of(names[0]) == COPIES and (kind_of(names[1]) == COPIES or names[1].endswith(".json"))
+
+
 def same_named(
     names: Sequence[str], read: Callable[[int], Plan], *, rlimit: int, tiers: Sequence[str] = (),
     engine: Sequence[str] = (), defines: Sequence[str] = (),
@@ -39,7 +44,9 @@ def same_named(
     Disagreement.
     """
     kinds = [kind_of(name) for name in names]
-    if kinds[0] == COPIES and (kinds[1] == COPIES or names[1].endswith(".json")):
+    if (engine or defines) and DRIVER not in kinds:
+        raise InputError("--engine and --define are for drivers in C", None, "leave them out")
+    if of_copies(names):
         from dmaverify.jobs.kernels import same_kernels
 
         return same_kernels(names[0], names[1], tiers)
@@ -47,8 +54,6 @@ def same_named(
     if len(others) > 1:
         hint = "compare each with a plan of its machine"
         raise InputError(f"{names[0]} is {kinds[0]}, {names[1]} is {kinds[1]}: these are of two machines", None, hint)
-    if (engine or defines) and DRIVER not in kinds:
-        raise InputError("--engine and --define are for drivers in C", None, "leave them out")
     if tiers and others:
         what = "plans and kernels" if PLAN in kinds else "kernels in Rust and drivers"
         raise InputError(f"{what} are compared in all that others see", None, "leave --tier out")

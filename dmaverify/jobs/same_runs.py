@@ -42,7 +42,7 @@ ROUNDED = "rounding makes no difference: both add the same to an element, in ano
 
 
 def held(found: Sameness, ran: Sameness | None, named: str, by: str = "") -> Sameness:
-    """A proof with the runs of both texts beside it, which is `by` what else is said then. Raises Disagreement."""
+    """An answer held against the runs of both texts, which then stand `by` the proof. Raises Disagreement."""
     if found.status != "proved" or ran is None or ran.status == "unknown":
         return found
     if ran.status == "refuted":
@@ -104,7 +104,7 @@ def left_behind_run(plan: Plan, unit_bits: int, most: int = MOST_RUN) -> dict[Pl
 
 
 def _units(world: Numbering, held: Mapping[Memory, Filled]) -> Mapping[Place, Origin]:
-    """As the interpreter counts: by memory and address, with chips and clusters in it."""
+    """What is held, by memory and address as the interpreter counts: with chip and cluster in the address."""
     import numpy as np
 
     from dmaverify.execute.left_behind import ANYTHING as ANY

@@ -301,8 +301,8 @@ def _opened(kernel: FollowedKernel) -> Sameness | None:
 def _lowered(
     kernel: FollowedKernel, at: Mapping[int, int], end: int = 0
 ) -> tuple[Plan, LoweredKernel, tuple[str, ...]] | Sameness:
-    """A kernel as a program, with what its proof rests on; or why nothing is said of it. What nobody sees of HBM lies
-    behind `end`.
+    """A kernel as a program, with the conditions of its proof; or the answer that says why there is none. What nobody
+    else sees of its HBM lies behind `end`.
     """
     try:
         lowered = lowered_kernel(kernel, load_target(MACHINE), at, end)

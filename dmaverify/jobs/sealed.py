@@ -30,14 +30,13 @@ from dmaverify.prove.certify.certificate import (
     Question,
     write_questions,
 )
-from dmaverify.prove.limits import MEMORY, TIMEOUT
-from dmaverify.prove.smt import RLIMIT
+from dmaverify.prove.limits import MEMORY, RLIMIT, RUN_UNITS, TIMEOUT
 from dmaverify.values import dataclass, field
 from dmaverify.verdict import OURS, Status, Verdict
 
 PLANS = "plans"
 SCHEMA = 5
-FULL: Mapping[str, Any] = {"readings": {}, "rlimit": 20_000_000, "cross_check": 1 << 16, "prove": "full"}
+FULL: Mapping[str, Any] = {"readings": {}, "rlimit": RLIMIT, "cross_check": RUN_UNITS, "prove": "full"}
 """How plans are judged for a certificate, where nothing else was asked for."""
 CHOSEN: Mapping[str, Any] = {
     "readings": {}, "rlimit": RLIMIT, "timeout": TIMEOUT, "memory": MEMORY, "engine": [], "dims": None, "defines": [],

@@ -220,7 +220,7 @@ def _search_of(
         own_cost = f"the search for {target.name}, whose costs are [cost.simple]"
         refuse_settings(given | _named(chosen, "simple"), (*FIXED, "profile"), own_cost, move.span)
         return synthesize_plain(move, target, simple, axes=axes, options=options, accept=accept)
-    _has_prices(move)
+    _has_prices(move, target)
     began = time.monotonic()
     direct = _direct(move, target, axes, chosen, readings, advise=advise)
     if not _tries_routes(move, chosen):
@@ -334,11 +334,11 @@ def holds_as_printed(found: Synthesis, readings: Mapping[str, str]) -> bool:
     return bool(verdicts) and all(v.status is Status.PROVED for v in verdicts)
 
 
-def _has_prices(move: Transfer) -> None:
-    """Raises InputError for a memory that no cost model has: the search of this function compares cycles."""
+def _has_prices(move: Transfer, target: Target) -> None:
+    """Raises InputError for a memory that no cost model has: the search compares cycles."""
     from dmaverify.cost.sides import SERVICES
 
     strange = sorted({move.source.tier, move.dest.tier} - set(SERVICES))
     if strange:
-        said = f"the cost model has no memory `{strange[0]}`, and this search compares cycles"
-        raise InputError(said, move.span, f"the memories that it has are {', '.join(SERVICES)}")
+        said = f"{target.name} states no cost of `{strange[0]}`, so that plans cannot be compared"
+        raise InputError(said, move.span, "its data may state [cost.simple]")

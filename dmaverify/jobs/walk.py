@@ -17,12 +17,12 @@ from functools import partial
 from pathlib import Path
 
 from dmaverify.errors import Source
-from dmaverify.language.files import MOST_BYTES, is_inside, read_bytes
+from dmaverify.language.files import MOST_BYTES, is_inside, named, read_bytes
 from dmaverify.values import dataclass
 
-SUFFIXES = (".toml", ".rs", ".pto", ".mlir", ".c", ".h")
+COPY_TEXTS = (".pto", ".mlir")
+SUFFIXES = (".toml", ".rs", *COPY_TEXTS, ".c", ".h")
 SETTINGS = ("pyproject.toml", "Cargo.toml", "dmaverify.toml", "target.toml")
-MOST_WATCHED = 5000
 BUILT = ("node_modules", "__pycache__", "site-packages", "venv", "build", "dist", "_build")
 _PLAN = re.compile(
     rb'(?:^|\r|\A\xef\xbb\xbf)[ \t]*'
@@ -30,6 +30,11 @@ _PLAN = re.compile(
     re.MULTILINE,
 )  # fmt: skip
 IGNORED = "is ignored (.gitignore)"
+
+
+def is_copy_text(text: str) -> bool:
+    """Whether PATH or PATH::NAME names PTO text, by its suffix."""
+    return named(text)[0].endswith(COPY_TEXTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +76,11 @@ def _below(folder: Path, rules: tuple[_Rule, ...], more: tuple[str, ...]) -> Ite
             yield _file(path, rules)
 
 
-def files_below(folder: Path, suffixes: tuple[str, ...], most: int = MOST_WATCHED) -> Iterator[Path]:
-    """The files of a folder and of those below with such names, less what tools and builds leave there; at most so
-    many.
-    """
+def files_below(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
+    """The files of a folder and of those below with such names, less what tools and builds leave there."""
     for here, inner, names in os.walk(folder):
         inner[:] = [name for name in inner if not _left_folder(Path(here, name), ())]
-        for name in names:
-            if name.endswith(suffixes):
-                if not most:
-                    return
-                most -= 1
-                yield Path(here, name)
+        yield from (Path(here, name) for name in names if name.endswith(suffixes))
 
 
 def is_cargo_output(folder: Path) -> bool:

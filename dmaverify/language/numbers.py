@@ -181,7 +181,7 @@ class Symbolic:
         raise TypeError("not written by such a number")
 
     def may_move(self) -> bool:
-        """Whether a loop of so many iterations may step at all; more is claimed if the answer is yes."""
+        """Whether a loop of this count may have a second iteration. True errs on the safe side."""
         return True
 
     def quotient(self, by: Any, *, exact: bool) -> Any:

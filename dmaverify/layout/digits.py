@@ -371,7 +371,7 @@ def digits_of(expr: Expr) -> DigitForm:
 
 
 def _normal_forms(expr: Expr) -> tuple[DigitForm, DigitForm]:
-    """Both forms, kept for mappings of numbers: what symbols divide by hangs on what is known of them."""
+    """Both forms, cached for mappings without symbols: those of others depend on what is known of the symbols."""
     return _kept_forms(expr) if _plain(expr) else _forms(expr)
 
 

@@ -135,12 +135,12 @@ def derived_access(access: Access, space: Space, dtype_bits: int) -> Command | T
     return command_of(fragments[::-1], *ports, packet, dtype_bits, None)
 
 
-def given_access(access: Access, dtype_bits: int, rule: PortRule | None = None) -> Command | list[Trouble]:
+def given_access(access: Access, dtype_bits: int) -> Command | list[Trouble]:
     """The command of the printed configuration, the stream side dense with the same counts, or what makes no sense.
 
-    `rule` reads a printed base of the memory (default: a plain address within the slice). A base with a place, such as
-    `DM/D@(0, 1, 64)`, is refused: it is no address within a slice. The printed packet is kept as it is: whether it fits
-    the stream's is for rules to say. Raises ValueError where the access has no configuration.
+    A printed base of the memory is an address within the slice; one with a place, as `DM/D@(0, 1, 64)`, is refused. The
+    printed packet is kept as it is: whether it fits the stream's is for rules to say. Raises ValueError where there is
+    no configuration.
     """
     config = access.config
     if config is None:
@@ -149,10 +149,8 @@ def given_access(access: Access, dtype_bits: int, rule: PortRule | None = None) 
     if problems:
         return problems
     other = _dense(config)
-    fetch = is_fetch(access)
-    given = GivenCommand(None, config if fetch else other, other if fetch else config, config.span)
-    rules = (rule or LOCAL, LOCAL) if fetch else (LOCAL, rule or LOCAL)
-    return pair_up(given, *slice_move(access), rules, unit_bits_of(dtype_bits))
+    given = GivenCommand(None, *((config, other) if is_fetch(access) else (other, config)), config.span)
+    return pair_up(given, *slice_move(access), (LOCAL, LOCAL), unit_bits_of(dtype_bits))
 
 
 def _misfits(access: Access, config: Sequencer, dtype_bits: int) -> list[Trouble]:

@@ -18,9 +18,9 @@ from math import prod
 from dmaverify.language.expr import Expr, Resize, axes_of, terms_of
 from dmaverify.language.numbers import below, moves, same
 from dmaverify.layout.addresses import BYTE, Layout
-from dmaverify.layout.digits import Digit, DigitForm, Gap, NotDigits, compile_digits
+from dmaverify.layout.digits import Digit, DigitForm, compile_digits
 from dmaverify.lower.pairing import Trouble
-from dmaverify.lower.stream_places import Incompatible, base_at, engines_of
+from dmaverify.lower.stream_places import Incompatible, base_at, box_of_loops, engines_of
 from dmaverify.program.command import Command, Engine, Entry, Loop, Port, Sequencer
 from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, layout_of, port_at, unit_bits_of
@@ -133,14 +133,7 @@ def _fragments_of(
     term: Expr, index: int, packet: bool, sides: tuple[Layout, Layout], claimed: dict[tuple[int, int], int]
 ) -> list[Fragment]:
     """The entries of one term, outer to inner."""
-    try:
-        form = compile_digits(term)
-    except NotDigits as error:
-        raise Incompatible(Trouble(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
-    if any(g.kind is Gap.VOID for g in form.guards):
-        raise Incompatible(
-            Trouble(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
-        )
+    form = box_of_loops(term)
     sizes = axes_of(term)
     out: list[Fragment] = []
     for digit in form.digits:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import prod
 
+from dmaverify.language.expr import Expr
 from dmaverify.layout.addresses import Layout, coordinates_of
-from dmaverify.layout.digits import DigitForm, NotDigits, compile_digits
+from dmaverify.layout.digits import DigitForm, Gap, NotDigits, compile_digits
 from dmaverify.lower.pairing import Trouble
 from dmaverify.program.command import Engine
 from dmaverify.program.move import Stream
@@ -25,6 +26,23 @@ class Incompatible(Exception):
     def __init__(self, problem: Trouble) -> None:
         super().__init__(problem.message)
         self.problem = problem
+
+
+def walked_digits(expr: Expr, term: Expr) -> DigitForm:
+    """The digits of a mapping that a term of a stream has. Raises Incompatible where it has none."""
+    try:
+        return compile_digits(expr)
+    except NotDigits as error:
+        raise Incompatible(Trouble(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
+
+
+def box_of_loops(term: Expr) -> DigitForm:
+    """The digits of a term of a stream. Raises Incompatible for one that no nest of loops walks."""
+    form = walked_digits(term, term)
+    if any(guard.kind is Gap.VOID for guard in form.guards):
+        hint = "resize a single axis, or use several commands"
+        raise Incompatible(Trouble(f"`{term}` is not a box of loops", term.span, hint))
+    return form
 
 
 def _positions(form: DigitForm) -> Iterator[tuple[int, dict[str, int] | None]]:

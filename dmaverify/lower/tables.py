@@ -27,7 +27,7 @@ from dmaverify.language.expr import (
     pair,
     terms_of,
 )
-from dmaverify.layout.digits import Digit, Gap, NotDigits, compile_digits
+from dmaverify.layout.digits import Digit, NotDigits, compile_digits
 from dmaverify.lower.buffer import (
     BufferPiece,
     axis_expr,
@@ -38,7 +38,7 @@ from dmaverify.lower.buffer import (
     pieces_of,
 )
 from dmaverify.lower.pairing import Trouble
-from dmaverify.lower.stream_places import Incompatible
+from dmaverify.lower.stream_places import Incompatible, box_of_loops, walked_digits
 from dmaverify.program.command import coalesce, in_step
 from dmaverify.program.move import Stream
 from dmaverify.values import dataclass, replace
@@ -137,14 +137,7 @@ class _Derivation:
     wanted: frozenset[tuple[str | None, int]]  # (axis, weight) of every digit of the stream
 
     def take_term(self, term: Expr, index: int, packet: bool) -> None:
-        try:
-            form, core = compile_digits(term), compile_digits(_whole(term))
-        except NotDigits as error:
-            raise Incompatible(Trouble(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
-        if any(g.kind is Gap.VOID for g in form.guards):
-            raise Incompatible(
-                Trouble(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
-            )
+        form, core = box_of_loops(term), walked_digits(_whole(term), term)
         sizes = axes_of(term)
         kept = {(d.axis, d.weight): d for d in form.digits}
         for digit in core.digits if len(core.digits) >= len(form.digits) else form.digits:

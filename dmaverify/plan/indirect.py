@@ -19,11 +19,11 @@ from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING
 
-from dmaverify.errors import InputError, Source
+from dmaverify.errors import InputError, Source, did_you_mean
 from dmaverify.language.expr import Symbol, axes_of
 from dmaverify.language.toml_spans import Path
 from dmaverify.plan.config import parse_config
-from dmaverify.plan.texts import Units, did_you_mean, units
+from dmaverify.plan.texts import Units, units
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Entry, GivenCommand, Sequencer
 from dmaverify.program.indirect import IndexList, Indirect, IndirectLoop, first_axis

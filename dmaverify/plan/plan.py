@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.errors import InputError, InputErrors, Source, Span
+from dmaverify.errors import InputError, InputErrors, Source, Span, did_you_mean
 from dmaverify.language.expr import Expr
-from dmaverify.plan.texts import did_you_mean
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import GivenCommand
 from dmaverify.program.move import Transfer

@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, did_you_mean
 from dmaverify.language.toml_spans import Path
-from dmaverify.plan.texts import did_you_mean
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer

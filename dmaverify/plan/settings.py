@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, did_you_mean
 from dmaverify.language.files import OUTSIDE, is_below, is_inside, read_bytes, read_text
-from dmaverify.prove.limits import MEMORY, TIMEOUT, bytes_of, seconds_of
+from dmaverify.prove.limits import MEMORY, RLIMIT, TIMEOUT, bytes_of, seconds_of
 from dmaverify.values import dataclass, field, fields
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Settings:
     output: tuple[str, ...] = ()
     baseline: str | None = None
     jobs: int = 1
-    rlimit: int = 20_000_000
+    rlimit: int = RLIMIT
     prove: str = "fast"
     timeout: float = TIMEOUT
     memory: int = MEMORY
@@ -290,7 +290,6 @@ def _settings(doc: Document, place: tuple[str, ...], table: Mapping[str, Any], p
 
 def _target(name: str, folder: Path, span: Span | None) -> str:
     """A machine by its name, or the folder of one, from the folder of the settings. Raises InputError outside of it."""
-    from dmaverify.targets.table import suggestion
     from dmaverify.targets.target import available_targets
 
     own, known = folder / name, available_targets()
@@ -300,7 +299,7 @@ def _target(name: str, folder: Path, span: Span | None) -> str:
         raise InputError(f"the target {name!r} lies outside of the project", span, OUTSIDE)
     if not (own / "target.toml").is_file():
         raise InputError(
-            f"no target {name!r}", span, suggestion(name, known) or f"known: {', '.join(known)}; or a folder"
+            f"no target {name!r}", span, did_you_mean(name, known) or f"known: {', '.join(known)}; or a folder"
         )
     return str(own)
 

@@ -15,13 +15,13 @@ from functools import partial
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, did_you_mean
 from dmaverify.language.expr import ONE
 from dmaverify.language.files import OUTSIDE, is_inside
 from dmaverify.language.toml_spans import Document, Path
 from dmaverify.plan.engine_streams import engine_streams
 from dmaverify.plan.printed import leaves_out, places_of, spelled_out
-from dmaverify.plan.texts import Texts, did_you_mean, units
+from dmaverify.plan.texts import Texts, units
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Engine, GivenCommand, Sequencer
 from dmaverify.program.move import EngineStream, Stream

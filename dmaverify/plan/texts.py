@@ -15,8 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TypedDict, TypeVar
 
-from dmaverify.errors import InputError, NoValue, Source, Span
-from dmaverify.errors import did_you_mean as did_you_mean
+from dmaverify.errors import InputError, NoValue, Source, Span, did_you_mean
 from dmaverify.language.expr import Expr, Symbol, axes_of, walk
 from dmaverify.language.parse import parse
 from dmaverify.language.toml_spans import Document, Path, StringSpan

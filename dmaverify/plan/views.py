@@ -17,12 +17,11 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.errors import InputError, NoValue, Source
+from dmaverify.errors import InputError, NoValue, Source, did_you_mean
 from dmaverify.language import wellformed
 from dmaverify.language.numbers import Symbolic, moves, same
 from dmaverify.language.toml_spans import Path
 from dmaverify.plan.arithmetic import Cursor
-from dmaverify.plan.texts import did_you_mean
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.tensor import Tensor
 from dmaverify.program.turns import Affine, Turn, turns_of

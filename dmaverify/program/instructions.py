@@ -282,7 +282,7 @@ def accumulate(one: Event, two: Event) -> bool:
 
 
 def _whole(one: Place, two: Place, numbers: Sequence[Lin]) -> bool:
-    """Whether two places are of one type, and these numbers and what lies between them whole elements of it."""
+    """Whether two places have one type, of which these numbers and the distance of the places are whole elements."""
     item = one.item_bytes
     alike = (one.dtype, item) == (two.dtype, two.item_bytes)
     return alike and not any(n.is_const and n.const % item for n in (two.address - one.address, *numbers))
@@ -316,8 +316,9 @@ class NumberNeed:
 
 @dataclass(frozen=True, slots=True)
 class Loose:
-    """A buffer that nobody has placed: its name, its bytes in whole blocks, the memory in which it is to lie, how many
-    bytes that has, and how many of them from the first on others have."""
+    """A buffer without an address: its name, its bytes in whole blocks, its memory with the capacity of that; the first
+    `taken` bytes of the memory hold other buffers.
+    """
 
     name: str
     bytes: int

@@ -96,8 +96,8 @@ def _all_behind(
 
 
 def engine_edges(pieces: Sequence[LaneWork], *, every: bool = False) -> Iterator[QueueEdge]:
-    """Supposed: an engine that several contexts give work does it in the written order. Each piece with the next, or
-    with `every` one behind it.
+    """The written order of the pieces that several contexts give one engine, which no document states. Each piece with
+    the next, or with `every` one behind it.
     """
     for own in _engines(pieces, range(len(pieces))):
         for at, q in enumerate(own):

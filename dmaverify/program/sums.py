@@ -97,7 +97,7 @@ def depends(world: World, value: Lin | Cond, name: str) -> bool:
 
 
 def inside(world: World, name: str) -> set[str]:
-    """Every symbol that one is made of, itself included; of a value that varies, the counters that it varies with."""
+    """A symbol and every symbol of its definition, at any depth; of a loop-carried value its counters as well."""
     todo, seen = [name], set()
     while todo:
         one = todo.pop()

@@ -19,8 +19,10 @@ from typing import Any
 
 from dmaverify.values import dataclass, replace
 
+RLIMIT = 20_000_000  # solver resource units of one question
 TIMEOUT = 60.0
 MEMORY = 1 << 30
+RUN_UNITS = 1 << 16  # an entry of up to so many units is run, too
 QUESTIONS = 5  # so many times the resources of one question are those of a whole verdict
 _LOOK_SECONDS = 0.05
 _AGAIN_SECONDS = 1.0

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmaverify.errors import InputError
-from dmaverify.prove.limits import MEMORY, QUESTIONS, TIMEOUT, Limits
-from dmaverify.prove.smt import RLIMIT
+from dmaverify.prove.limits import MEMORY, QUESTIONS, RLIMIT, RUN_UNITS, TIMEOUT, Limits
 from dmaverify.values import dataclass, field, replace
 
-RUN_UNITS = 1 << 16
 _KINDS = {
     "readings": (Mapping,), "rlimit": (int,), "cross_check": (int, type(None)), "repair": (bool,), "prove": (str,),
     "timeout": (int, float, type(None)), "memory": (int, type(None)), "allow": (tuple, list),

@@ -17,9 +17,9 @@ from typing import Any
 
 from dmaverify.language.numbers import Poly, Symbolic, same
 from dmaverify.prove import limits
+from dmaverify.prove.limits import RLIMIT
 from dmaverify.values import dataclass, field
 
-RLIMIT = 20_000_000
 ANSWERS = ("sat", "unsat", "unknown")
 _PLANS_PER_CONTEXT = 500
 _SMALLER = 2_000_000  # units that a smaller counterexample is worth

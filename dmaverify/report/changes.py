@@ -17,14 +17,14 @@ from dmaverify.report.text import render_verdict
 from dmaverify.verdict import Status
 
 
-def changes_text(found: Sequence[Any], still: int = 0, width: int = 100, colour: bool = False) -> str:
+def changes_text(found: Sequence[Any], still: int) -> str:
     """A line a change; what fails in full before. `still` is how many did not change and have no answer."""
-    lines = [render_verdict(one.after.verdict, "full", width=width, colour=colour) + "\n" for one in found if one.fails]
+    lines = [render_verdict(one.after.verdict, "full") + "\n" for one in found if one.fails]
     lines += [f"{_word(one):<16} {visible(f'{one.path}::{one.name}')}{_tail(one)}" for one in found]
     return "\n".join([*lines, *([""] if lines else []), counted(found, still)])
 
 
-def counted(found: Sequence[Any], still: int = 0) -> str:
+def counted(found: Sequence[Any], still: int) -> str:
     kinds = Counter(_word(one) for one in found)
     told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
     left = f"; {still} not decided in both, of the same text" if still else ""
@@ -45,7 +45,7 @@ def _tail(one: Any) -> str:
     return said
 
 
-def changes_markdown(found: Sequence[Any], still: int = 0) -> str:
+def changes_markdown(found: Sequence[Any], still: int) -> str:
     """A table for the page of a pull request."""
     lines = [f"## dmaverify: {counted(found, still)}", ""]
     if found:

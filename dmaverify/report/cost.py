@@ -1,12 +1,13 @@
-"""What a cost came from, as text: the list that kernel writers compute by hand, per side, and the formula in symbols.
+"""What a cost came from, as text and as HTML: the list that kernel writers compute by hand, per side, and the formula.
 
-Knows: explanations and formulas of `cost`. Does not know: plans, the terminal, how a figure was found.
+Knows: explanations and formulas of `cost`. Does not know: plans, the terminal, the rest of a page.
 Law: every number printed is one that the explanation holds; what was not counted is not printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 from dmaverify.cost.constants import CostData
@@ -17,8 +18,8 @@ from dmaverify.program.command import Command
 
 
 def explanation_lines(found: Explanation) -> list[str]:
-    """Facts of both sides, what binds, what stands behind the bounds near the dearest one and would lift each. Of a
-    bound of which nothing is known nothing is told.
+    """What binds, the facts of both sides, and for each bound near the dearest one its cause and what would lift it.
+    Bounds whose cause is not known are left out.
     """
     lines = [f"  binds     {found.because}"]
     for side in found.sides:
@@ -119,3 +120,45 @@ def formula_lines(commands: Sequence[Command], data: CostData) -> list[str]:
     terms = formula(commands[0], data)
     heading = "  the first command by itself" if len(commands) > 1 else "  the command"
     return [heading, *(f"    {term.name:<24} {term.text} = {term.cycles:,.1f}" for term in terms)]
+
+
+# ---------------------------------------------------------------- parts of a page
+
+
+def sections(seen: Explanation) -> list[str]:
+    """Cycles, terms, facts of both sides and advice, as parts of a page: all text is escaped."""
+    cost = seen.cost
+    kind = "exact" if cost.exact else "a lower bound"
+    found = [
+        f"<p><b>{cost.cycles:,.0f} cycles</b> (profile {escape(cost.profile)}, {kind}). {escape(seen.because)}</p>"
+    ]
+    rows = [(term.name, f"{term.cycles:,.1f}", term.resource, term.why, term.source) for term in cost.terms]
+    found.append(_html_table(("term", "cycles", "resource", "why", "source"), rows, numbers={1}))
+    found.append(_html_table(("", *(side.role for side in seen.sides)), _all_facts(seen.sides), numbers=set()))
+    if seen.advice:
+        found.append("<ul>" + "".join(f"<li>{escape(line)}</li>" for line in seen.advice) + "</ul>")
+    return found
+
+
+def _all_facts(sides: Sequence[SideFacts]) -> list[tuple[str, ...]]:
+    names = [name for name in SideFacts.__dataclass_fields__ if name != "role"]
+    return [(name.replace("_", " "), *(_said(getattr(side, name)) for side in sides)) for name in names]
+
+
+def _said(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(str(one) for one in value) or "none"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) else "not known" if value is None else str(value)
+
+
+def _html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: set[int]) -> str:
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{' class=n' if i in numbers else ''}>{escape(text)}</td>" for i, text in enumerate(row))
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table><tr>{head}</tr>{body}</table>"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dmaverify.errors import Span, nearest
+from dmaverify.errors import Span, did_you_mean
 from dmaverify.verdict import LEFT_OUT, Finding, Obligation, Severity, Status, Verdict
 
 BUCKETS = ("proved", "refuted", "unknown", "expected", "error")
@@ -121,8 +121,7 @@ def _meant(rules: Iterable[str]) -> list[str]:
     from dmaverify.report.rules import known_ids
 
     known = sorted(known_ids())
-    near = [nearest(rule, known, 0.8) for rule in rules if rule not in known]
-    return [f"did you mean {close!r}?" for close in near if close]
+    return [hint for rule in rules if rule not in known and (hint := did_you_mean(rule, known, 0.8))]
 
 
 def undecided(verdict: Verdict) -> list[Obligation]:

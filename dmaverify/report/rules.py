@@ -11,9 +11,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from dmaverify.errors import InputError, Span
+from dmaverify.errors import InputError, Span, did_you_mean
 from dmaverify.targets.rule import LEVEL_READING, Edge, Reading, Rule, When
-from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import CoreObligation, Target, available_targets, load_obligations, load_target
 
 WIDTH = 100
@@ -81,7 +80,7 @@ def find_rule(rule_id: str, target: Target | None = None) -> tuple[Rule, Target]
 def _meant(rule_id: str, known: Iterable[str]) -> str | None:
     """The hint that names the rule of the same end, or else the nearest."""
     same_end = [name for name in known if name.split("/")[-1] == rule_id.split("/")[-1]]
-    return f"did you mean {same_end[0]!r}?" if same_end else suggestion(rule_id, known)
+    return f"did you mean `{same_end[0]}`?" if same_end else did_you_mean(rule_id, known)
 
 
 def known_ids(targets: Iterable[Target] = ()) -> frozenset[str]:

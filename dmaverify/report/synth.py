@@ -1,11 +1,8 @@
-"""A synthesis as text for people: before and after, the bound, why nothing is better, what was proved, what is not
-covered.
+"""A synthesis as text: before and after, the bound, why nothing is better; in a few lines beside a move of a kernel.
 
 Knows: the words OPTIMAL, GAP and NO PLAN, the order in which a result is told.
 Does not know: how it was found, files, terminals.
-Law: OPTIMAL is printed exactly where the result says `optimal`; the same result gives the same text. It returns text
-and prints
-nothing.
+Law: OPTIMAL is printed exactly where the result says `optimal`; the same result gives the same text.
 """
 
 from __future__ import annotations
@@ -159,3 +156,33 @@ def _simulated(played: Played | None) -> str:
         return ""
     part = "" if played.share >= 1 else f" for the first {100 * played.share:.1f} %"
     return f" (simulated {played.cycles:,.0f}{part})"
+
+
+# ---------------------------------------------------------------- beside a move of a kernel
+
+
+def reference_text(found: Synthesis, where: str) -> str:
+    """A few lines: cycles and bound, the stream, the cost's terms, what a writer works out by hand."""
+    from dmaverify.cost.explain import explain
+    from dmaverify.report.cost import explanation_lines
+
+    head = f"reference  {found.transfer.name}  {where}"
+    if not found.found or found.cost is None:
+        why = "; ".join(f"{rule}: {message}" for rule, message, _ in found.refused) or "no plan was found"
+        return f"{head}   none: {why}"
+    said = "optimal for the model" if found.optimal else f"gap {100 * found.gap:.1f} % (bound {found.bound:,.1f})"
+    engines = len({command.engine for command in found.commands})
+    packet = max(command.packet * command.unit_bits // 8 for command in found.commands)
+    lines = [f"{head}   {found.cycles:,.1f} cycles (profile {found.profile}), {said}"]
+    stream = found.transfer.stream
+    if stream is not None:
+        parts = [
+            f"{name} = {expr}"
+            for name in ("chip", "cluster", "slice", "time", "packet")
+            if str(expr := getattr(stream, name)) != "1" or name in ("time", "packet")
+        ]
+        lines.append("  stream   " + ";  ".join(parts))
+    lines.append(f"  engines  {engines}, {len(found.commands)} commands, packets of {packet:,} B")
+    lines += [f"  cost     {t.name}: {t.cycles:,.1f} cycles ({t.resource}): {t.why}" for t in found.cost.terms]
+    lines += explanation_lines(explain(found.commands, found.prices))
+    return "\n".join(lines)

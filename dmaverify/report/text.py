@@ -19,7 +19,6 @@ from dmaverify.report.order import (
     bucket,
     findings_in_order,
     place_of,
-    place_of_span,
     place_of_verdict,
     reason,
     remarks,
@@ -110,12 +109,8 @@ def _diff(finding: Finding, gutter: int, colour: bool) -> list[str]:
     return lines
 
 
-def render_error(error: InputError, *, format: TextFormat = "full", width: int = WIDTH, colour: bool = False) -> str:
+def render_error(error: InputError, *, width: int = WIDTH, colour: bool = False) -> str:
     """Input that cannot be read: what is wrong, where, and what to write instead."""
-    if format == "concise":
-        at = "" if error.span is None else f"{place_of_span(error.span)}: "
-        hint = f" (help: {error.hint})" if error.hint else ""
-        return visible(f"{at}error {error.message}{hint}")
     marks = [] if error.span is None else [Mark(error.span, primary=True)]
     gutter = gutter_of(marks)
     lines = [_headline("error", "", error.message, colour), *draw(marks, gutter, width, "error", colour)]

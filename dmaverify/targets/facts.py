@@ -33,8 +33,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is looked at, once per what, and the ports that are known then. `sums`: each port that a moved address has
-    a part in is a base plus strides, or divides such sums, so that first steps and ends of loops tell of all of it.
+    """A kind of thing that rules are asked of, one by one (`says` which: each command, each tensor), and its ports.
+    `sums`: every port that follows an address is a base plus strides, or divides such sums, so that the first steps and
+    the ends of loops decide for all iterations.
     """
 
     name: str

@@ -5,8 +5,8 @@ Law: a target without a module derives nothing; whatever a module derives belong
 
 A machine's folder is a package of the room `machines`. Its `derive.py` has `check_options(target, options)`, which
 raises InputError for options of a transfer that mean nothing, and `derived(transfer, target, commands)`, which gives
-what the rules of the target's own scopes look at. `forms.py`, `price.py` and `search.py`, where it has them, read its
-texts, price its commands and search its plans; the loader finds them by the folder's name.
+what the rules of the target's own scopes look at. `forms.py`, `reword.py`, `price.py` and `search.py`, where it has
+them, read its texts, word findings as these have it, price commands and search plans; else the target's data says it.
 """
 
 from __future__ import annotations
@@ -63,9 +63,8 @@ def module_name(target: Target) -> str | None:
 
 
 def part_of(target: Target, part: str) -> Any:
-    """Module `part` of the machine's folder under `machines/`; None where the target names no folder.
-
-    Raises InputError where the folder has no such module.
+    """Module `part` of the machine's folder under `machines/`; None where the target names no folder, or the folder has
+    no such module. Raises InputError where there is no such folder, or no `derive` in it.
     """
     name = module_name(target)
     if name is None:
@@ -76,7 +75,14 @@ def part_of(target: Target, part: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not path.startswith(error.name):
             raise
+        if error.name == path and part != "derive":
+            return None
         raise InputError(f"{target.name} has no {part} of its own") from None
+
+
+def _own(target: Target, name: str) -> Any:
+    """A function that the machine's `derive` may have; None where it has not."""
+    return getattr(part_of(target, "derive"), name, None)
 
 
 def check_options(target: Target, options: Mapping[str, int | str]) -> None:
@@ -90,7 +96,7 @@ def check_options(target: Target, options: Mapping[str, int | str]) -> None:
 
 def described_engine(target: Target, word: str) -> Mapping[str, int | str]:
     """The options of an engine that a file describes. Raises InputError."""
-    own = getattr(part_of(target, "derive"), "described_engine", None)
+    own = _own(target, "described_engine")
     if own is None:
         raise InputError(f"{target.name} reads no files of engines", None, "write the options themselves")
     found: Mapping[str, int | str] = own(word)
@@ -110,7 +116,7 @@ def queue_of(target: Target, transfer: Transfer) -> str | None:
     """Which of the machine's queues a transfer without a named engine waits in, "" where there is one for all; None
     where an arbiter, or several engines at once, carry it out: then nothing orders it.
     """
-    own = getattr(part_of(target, "derive"), "queue_of", None)
+    own = _own(target, "queue_of")
     if own is not None:
         found: str | None = own(target, transfer)
         return found
@@ -120,19 +126,19 @@ def queue_of(target: Target, transfer: Transfer) -> str | None:
 
 def kept_memory(target: Target, transfer: Transfer) -> Sequence[tuple[str, str, int, int]]:
     """(rule, memory, first byte, end) of what a transfer needs besides its tensors: no other step may touch it."""
-    own = getattr(part_of(target, "derive"), "kept_memory", None)
+    own = _own(target, "kept_memory")
     return () if own is None else tuple(own(target, transfer))
 
 
 def write_port(target: Target, transfer: Transfer) -> str:
     """The port through which a transfer writes, where writes through two ports may overtake each other."""
-    own = getattr(part_of(target, "derive"), "write_port", None)
+    own = _own(target, "write_port")
     return "" if own is None else str(own(target, transfer))
 
 
 def word_bytes(target: Target, options: Mapping[str, int | str]) -> int:
     """Bytes of the words in which a machine without requests streams what it moves; 0 where its data does not say."""
-    own = getattr(part_of(target, "derive"), "word_bytes", None)
+    own = _own(target, "word_bytes")
     return 0 if own is None else int(own(target, options))
 
 
@@ -140,7 +146,7 @@ def burst_windows(target: Target, options: Mapping[str, int | str]) -> tuple[int
     """Bytes of the windows that the bursts of each side keep within, where both sides are cut at the places where one
     begins another; none where each is cut for itself, between words. None where that is not known.
     """
-    own = getattr(part_of(target, "derive"), "burst_windows", None)
+    own = _own(target, "burst_windows")
     found: tuple[int, ...] | None = None if own is None else own(target, options)
     return found
 
@@ -149,14 +155,13 @@ def what_decides(target: Target, transfer: Transfer, commands: Sequence[Command]
     """What decides the bytes that a transfer leaves, besides which units its commands copy: all of its options, but
     those of which its machine says that they do not.
     """
-    own = getattr(part_of(target, "derive"), "what_decides", None)
+    own = _own(target, "what_decides")
     return dict(transfer.options) if own is None else dict(own(target, transfer, commands))
 
 
 def atom_bytes(target: Target, transfer: Transfer) -> int | None:
     """Bytes that the machine reads, then writes, at once; None where its data does not say."""
-    module = part_of(target, "derive")
-    own = getattr(module, "atom_bytes", None)
+    own = _own(target, "atom_bytes")
     if own is not None:
         return int(own(target, transfer))
     geometry: Mapping[str, Mapping[str, int]] = target.raw.get("geometry", {})

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from types import MappingProxyType
 
+from dmaverify.errors import did_you_mean
 from dmaverify.program.space import SPAN
 from dmaverify.program.tensor import PLACES
 from dmaverify.targets.rule import Figure
 from dmaverify.targets.rulebook import basis_of, declared_tiers
-from dmaverify.targets.table import Table, suggestion
+from dmaverify.targets.table import Table
 from dmaverify.values import dataclass, field, replace
 
 
@@ -53,7 +54,7 @@ class Tier:
 
     @property
     def walked(self) -> tuple[str, ...]:
-        """The places that one command may lead through: all but those that count memories of their own."""
+        """The places that the addresses of one command run over: all but those of which each is a memory of its own."""
         return tuple(place for place in self.places if place not in self.counts)
 
     def under(self, name: str) -> Tier:
@@ -130,7 +131,7 @@ def _figures(table: Table, key: str, least: int) -> dict[str, Figure]:
 
 def _limit(table: Table, key: str, name: str, limits: Mapping[str, Figure]) -> int:
     if name not in limits:
-        table.refuse(f"`{key}` names {name!r}, which is no limit", key, suggestion(name, limits), name)
+        table.refuse(f"`{key}` names {name!r}, which is no limit", key, did_you_mean(name, limits), name)
     return limits[name].value
 
 
@@ -176,7 +177,7 @@ def _check_places(table: Table, places: Sequence[str], sizes: Iterable[str], str
     for key, given, wanted in (("sizes", sizes, places), ("strides", strides, [p for p in places if p not in SPAN])):
         for place in given:
             if place not in wanted:
-                hint = suggestion(place, wanted) or f"it gives those of {', '.join(wanted) or 'no place'}"
+                hint = did_you_mean(place, wanted) or f"it gives those of {', '.join(wanted) or 'no place'}"
                 table.refuse(f"`{key}` gives one of {place!r}, which has none", key, hint, place)
         for place in wanted:
             if place not in given:

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from dmaverify.errors import InputError, Source
+from dmaverify.errors import InputError, Source, did_you_mean
 from dmaverify.targets.facts import SIDES, WORDS, Scope
 from dmaverify.targets.rule import BASES, LEVEL_READING, LEVELS, Edge, Figure, Reading, Rule, When
 from dmaverify.targets.smtlib import Function, Sort, read_functions
 from dmaverify.targets.smtlib_eval import compile_bool, infix, names_in, unguarded_divisors
-from dmaverify.targets.table import Table, suggestion
+from dmaverify.targets.table import Table
 from dmaverify.values import dataclass
 from dmaverify.verdict import Severity
 
@@ -34,9 +34,8 @@ def declared_tiers(table: Table, key: str, names: Iterable[str], tiers: Iterable
     """Refuses what a key names and is no tier."""
     for name in names:
         if name not in tiers:
-            table.refuse(
-                f"tier {name!r} is not declared", key, suggestion(name, tiers) or f"declared: {', '.join(tiers)}", name
-            )
+            hint = did_you_mean(name, tiers) or f"declared: {', '.join(tiers)}"
+            table.refuse(f"tier {name!r} is not declared", key, hint, name)
 
 
 LISTED = ("gather", "scatter")
@@ -120,7 +119,7 @@ def _check_ports(table: Table, scope: Scope, ports: tuple[str, ...], function: F
     known = {*scope.ports, *names.limits}
     for port in ports:
         if port not in known:
-            hint = suggestion(port, known) or f"scope {scope.name} has {', '.join(scope.ports)}"
+            hint = did_you_mean(port, known) or f"scope {scope.name} has {', '.join(scope.ports)}"
             table.refuse(f"nobody produces the port {port!r} in scope {scope.name}", "ports", hint, port)
     if function.ports != ports:
         table.refuse(f"ports are {list(ports)}, the predicate takes {list(function.ports)}", "ports")
@@ -151,7 +150,7 @@ def _when(table: Table, names: Names, scope: str) -> When:
         declared_tiers(table, key, getattr(when, key), names.tiers)
     for engine in when.engines:
         if engine not in names.engines:
-            near = suggestion(engine, names.engines)
+            near = did_you_mean(engine, names.engines)
             table.refuse(f"engine {engine!r} is not among `engines.kinds`", "engines", near, engine)
         if engine in LISTED and scope != "indirect":
             hint = "use scope indirect, or leave `engines` out: what a list moves is a move as others are"
@@ -177,7 +176,7 @@ def _check_readings(table: Table, basis: str, readings: Mapping[str, Reading], d
     if bool(readings) != bool(default) or bool(default) != bool(why):
         table.refuse("readings, `reading_default` and `reading_why` come together")
     if default and default not in readings:
-        table.refuse(f"`reading_default` {default!r} is no reading", "reading_default", suggestion(default, readings))
+        table.refuse(f"`reading_default` {default!r} is no reading", "reading_default", did_you_mean(default, readings))
 
 
 def _edges(table: Table, scope: Scope, ports: tuple[str, ...], names: Names) -> tuple[Edge, ...]:
@@ -224,7 +223,7 @@ def _check_says(table: Table, rule: Rule) -> None:
             continue
         if name not in rule.ports and name not in WORDS:
             table.refuse(
-                f"`says` shows {name!r}, which is no port of the rule", "says", suggestion(name, rule.ports), name
+                f"`says` shows {name!r}, which is no port of the rule", "says", did_you_mean(name, rule.ports), name
             )
         if form not in ("", ",") or conversion:
             table.refuse(f"`says` shows {name!r} in a way that is not {{{name}}} or {{{name}:,}}", "says", part=name)

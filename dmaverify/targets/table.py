@@ -17,16 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dmaverify.errors import InputError, Source, Span, nearest
+from dmaverify.errors import InputError, Source, Span, did_you_mean, nearest
 from dmaverify.language.files import write_bytes
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-
-
-def suggestion(word: str, known: Iterable[str]) -> str | None:
-    """`did you mean ...?`, or None where nothing is near."""
-    near = nearest(word, known)
-    return f"did you mean {near!r}?" if near else None
 
 
 def _dotted(path: Iterable[str]) -> str:
@@ -131,7 +125,7 @@ class Table:
     def choice(self, key: str, choices: Iterable[str], default: str | None = None) -> str:
         value, known = self.text(key, default), tuple(choices)
         if value not in known and value != default:
-            self.refuse(f"`{key}` is {value!r}; it must be one of {', '.join(known)}", key, suggestion(value, known))
+            self.refuse(f"`{key}` is {value!r}; it must be one of {', '.join(known)}", key, did_you_mean(value, known))
         return value
 
     def integer(self, key: str, default: int | None = None, least: int | None = None) -> int:
@@ -192,7 +186,7 @@ class Table:
         known = {*self._asked, *ignored}
         for key in self.data:
             if key not in known:
-                self.refuse(f"unknown key `{key}`", key, suggestion(key, known), None)
+                self.refuse(f"unknown key `{key}`", key, did_you_mean(key, known), None)
 
 
 def _is_header(span: Span | None) -> bool:

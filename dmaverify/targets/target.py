@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from dmaverify.errors import InputError, Source, Span
+from dmaverify.errors import InputError, Source, Span, did_you_mean
 from dmaverify.language.asked import unheard
 from dmaverify.language.files import is_file, resolved, shipped
 from dmaverify.language.toml_spans import read_source
@@ -25,7 +25,7 @@ from dmaverify.targets.facts import Scope, read_scope
 from dmaverify.targets.parts import Engines, Knob, Route, Tier, _engines, _figures, _knob, _routes, _tiers
 from dmaverify.targets.rule import Figure, Readings, Rule
 from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
-from dmaverify.targets.table import Table, shipped_toml, suggestion
+from dmaverify.targets.table import Table, shipped_toml
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
@@ -79,7 +79,7 @@ class Target:
                 raise InputError(
                     f"{self.name} has no limit {name!r}",
                     span,
-                    suggestion(name, limits) or "`dmaverify targets` has them",
+                    did_you_mean(name, limits) or "`dmaverify targets` has them",
                 )
             if value < 1:
                 raise InputError(f"the limit {name} must be at least 1, not {value}", span, "write 1 or more")
@@ -116,10 +116,10 @@ class Target:
         known = self.readings
         for key, name in readings.items():
             if key not in known:
-                hint = suggestion(key, known) or f"readings exist for {', '.join(sorted(known))}"
+                hint = did_you_mean(key, known) or f"readings exist for {', '.join(sorted(known))}"
                 raise InputError(f"{key!r} has no readings", hint=hint)
             if name not in known[key]:
-                hint = suggestion(name, known[key]) or f"it has {', '.join(known[key])}"
+                hint = did_you_mean(name, known[key]) or f"it has {', '.join(known[key])}"
                 raise InputError(f"{key} has no reading {name!r}", hint=hint)
 
     def under(self, readings: Readings) -> Target:
@@ -178,7 +178,7 @@ def _find(name_or_path: str, relative_to: Path | None) -> Path:
         if is_file(folder / "target.toml"):
             return resolved(folder)
     names = available_targets()
-    hint = suggestion(name_or_path, names) or f"known: {', '.join(names)}; or the path of a folder with a target.toml"
+    hint = did_you_mean(name_or_path, names) or f"known: {', '.join(names)}; or the path of a folder with a target.toml"
     raise InputError(f"no target {name_or_path!r}", hint=hint)
 
 
@@ -298,7 +298,7 @@ def _dtypes(table: Table) -> tuple[dict[str, int], dict[str, str], dict[str, str
     for name in removed:
         if name not in bits:
             table.refuse(
-                f"`removed` names {name!r}, which `bits` does not have", "removed", suggestion(name, bits), name
+                f"`removed` names {name!r}, which `bits` does not have", "removed", did_you_mean(name, bits), name
             )
     table.finish()
     return bits, removed, internal

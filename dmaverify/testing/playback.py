@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pprint import pformat
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
@@ -79,7 +80,7 @@ def _test(verdict: Verdict, taken: set[str]) -> str:
     witnesses = [_place(f.rule, f.witness) for f in errors if f.witness and f.rule in SHOWN_BY_RUNNING]
     if witnesses:
         arguments.append(f"witnesses={pformat(witnesses, width=100, sort_dicts=False)}")
-    lines = ",\n".join(_indented(text, 8) for text in arguments)
+    lines = ",\n".join(indent(text, " " * 8) for text in arguments)
     return f"def {_name(verdict, taken)}() -> None:\n{_docstring(errors)}    replay(\n{lines},\n    )\n"
 
 
@@ -111,10 +112,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
-
-
-def _indented(text: str, by: int) -> str:
-    return "\n".join(" " * by + line for line in text.splitlines())
 
 
 def _ships(target: str) -> bool:

@@ -110,7 +110,7 @@ def assert_same(
     from dmaverify.errors import InputError
     from dmaverify.jobs.same_named import same_named
     from dmaverify.language.files import is_text
-    from dmaverify.prove.smt import RLIMIT
+    from dmaverify.prove.limits import RLIMIT
     from dmaverify.report.text import render_error
 
     names = ["<plan>" if is_text(str(text)) else str(text) for text in (first, second)]

@@ -9,9 +9,10 @@ import runpy
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from dmaverify.cli.app import invoke
+from dmaverify.cli.app import cli, invoke
 
 GOOD = """
 schema = 1
@@ -411,3 +412,11 @@ def test_files_that_are_no_plans_exit_with_2(capsys, tmp_path, data):
     path = tmp_path / "p.toml"
     path.write_bytes(data)
     assert answer(capsys, "check", str(path))[0] == 2
+
+
+def test_the_list_of_commands_shows_what_each_is_for_to_the_end() -> None:
+    """In 80 columns, where click ends a longer sentence with dots."""
+    context = click.Context(cli)
+    commands = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    room = 80 - len("  ") - len("    ") - 2 - max(map(len, commands))
+    assert [name for name, one in commands.items() if one is None or one.get_short_help_str(room)[-3:] == "..."] == []

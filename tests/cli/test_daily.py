@@ -123,7 +123,7 @@ def test_every_kind_of_name_has_names_without_repetition(kind: str) -> None:
 
 def test_a_misspelt_rule_that_is_expected_is_told_with_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
     assert check(GOOD.replace('expect = "proved"', 'expect = ["core/cover"]')) == 1
-    assert "did you mean 'core/covers'?" in capsys.readouterr().out
+    assert "did you mean `core/covers`?" in capsys.readouterr().out
 
 
 def test_a_misspelt_schema_is_one_error_and_says_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:

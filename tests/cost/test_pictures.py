@@ -22,7 +22,7 @@ from dmaverify.cost.constants import cost_data
 from dmaverify.cost.explain import explain
 from dmaverify.cost.model import cost
 from dmaverify.cost.simulate import simulate
-from dmaverify.report.html import sections
+from dmaverify.report.cost import sections
 from dmaverify.report.picture import draw, loads_of, save
 from dmaverify.report.trace import chrome_trace, write_sqlite, write_trace
 

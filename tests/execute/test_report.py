@@ -26,10 +26,10 @@ def relayout(bits: int, write: int, source: str = "B, A") -> Execution:
 
 
 def test_a_kept_promise_says_what_ran_and_what_was_compared() -> None:
-    text = report_text(relayout(8, SLICE), "relayout", rows=4)
+    text = report_text(relayout(8, SLICE), rows=4)
     assert text == dedent(
         """\
-        relayout: hbm to dm
+        hbm to dm
           ran       1 command, 12 packets, 12 bytes
           compared  12 bytes live in the destination, each with the element that its mapping names
           arrived   12 bytes of 12 equal

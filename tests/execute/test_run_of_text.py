@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dmaverify.cli.app import invoke
 from dmaverify.cli.run import executed
 from dmaverify.jobs.retold import Retold
 
@@ -102,3 +103,23 @@ def test_a_stated_limit_goes_beyond_the_default_one(tmp_path: Path, monkeypatch:
     path.write_text(HEAD + text + 'stream = { time = "M", packet = "W" }\n')
     monkeypatch.setattr("dmaverify.cli.run.ONE_BY_ONE", 100)
     assert [executed(str(path), limit)[0][2] for limit in (None, 1 << 20)] == [3, 0]
+
+
+@pytest.mark.parametrize(("stride", "code"), [(64, 3), (32, 1)])
+def test_what_is_broken_decides_the_exit_code_before_what_is_not_run(tmp_path: Path, stride: int, code: int) -> None:
+    text = f"""
+[transfer.first]
+dtype = "i8"
+source = {{ tier = "hbm", base = 0, element = "A, C" }}
+dest = {{ tier = "dm", base = 0, element = "A, C" }}
+read = "[A=8:64, C=64:1]:64 HBM/D@0"
+write = "[A=8:{stride}, C=64:1]:64 DM/D@0"
+
+[access.long]
+engine = "fetch"
+dtype = "i8"
+memory = {{ tier = "dm", base = 0, element = "M, A, C" }}
+stream = {{ time = "M, A", packet = "C" }}
+"""
+    (tmp_path / "plan.toml").write_text(HEAD + text)
+    assert invoke(["run", str(tmp_path / "plan.toml"), "--limit", "600"]) == code

@@ -19,11 +19,12 @@ from dmaverify.execute.result import Execution
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space
 from dmaverify.program.tensor import Tensor
+from dmaverify.prove.limits import RLIMIT
 from dmaverify.prove.move import core
 from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.move.scene import Scene, Side
 from dmaverify.prove.move.witness import finding_of
-from dmaverify.prove.smt import RLIMIT, Session
+from dmaverify.prove.smt import Session
 from dmaverify.values import dataclass
 
 

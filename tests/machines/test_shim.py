@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+import dmaverify.machines
 from dmaverify import api
 from dmaverify.cli.app import invoke
 from dmaverify.program.command import Command
 from dmaverify.synth import plain
 from dmaverify.synth.regions import AtomNest
 from dmaverify.targets.lint import lint_target
+from dmaverify.targets.modules import part_of
 from dmaverify.targets.target import load_target
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -174,3 +176,39 @@ def test_what_is_in_loops_that_are_commands_is_tried_in_few_orders(monkeypatch: 
              'dest = { tier = "array", element = "D, A, G, B, E, H, C, F" }']  # fmt: skip
     assert not api.synthesize(api.load("\n".join([*head, "[transfer.t]", 'dtype = "i32"', *sides]))).found
     assert asked < 20_000
+
+
+DERIVE = """
+def check_options(target, options):
+    pass
+
+def derived(transfer, target, commands):
+    return ()
+"""
+
+
+@pytest.fixture
+def with_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The plan of a machine that computes something itself: a folder of `machines` with a `derive.py` alone."""
+    package = tmp_path / "code" / "fourth"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "derive.py").write_text(DERIVE)
+    monkeypatch.setattr(dmaverify.machines, "__path__", [*dmaverify.machines.__path__, str(package.parent)])
+    shutil.copytree(FOLDER, tmp_path / "shim")
+    with (tmp_path / "shim" / "target.toml").open("a") as data:
+        data.write('\n[machine]\nmodule = "fourth"\n')
+    return str(shutil.copy(PLAN, tmp_path))
+
+
+def test_a_machine_computes_itself_only_what_its_folder_has(with_module: str) -> None:
+    """What it has no module for is that of its data: prices, the search, the configuration texts."""
+    assert part_of(load_target(str(Path(with_module).parent / "shim")), "derive") is not None
+    blocks = f"{with_module}::tile"
+    assert [invoke([command, blocks]) for command in ("check", "run", "derive", "cost", "synth")] == [0] * 5
+
+
+def test_a_machine_that_names_no_folder_of_ours_is_never_judged_without_it(with_module: str) -> None:
+    data = Path(with_module).parent / "shim" / "target.toml"
+    data.write_text(data.read_text().replace('"fourth"', '"fifth"'))
+    assert invoke(["check", f"{with_module}::tile"]) == 2

@@ -239,7 +239,7 @@ def test_readings_are_checked_by_name() -> None:
         RNGD.check_readings({"rngd/entries-max": "stricter"})
     with pytest.raises(InputError, match="has no readings") as refusal:
         RNGD.check_readings({"rngd/entry-max": "strict"})
-    assert refusal.value.hint == "did you mean 'rngd/entries-max'?"
+    assert refusal.value.hint == "did you mean `rngd/entries-max`?"
 
 
 def test_a_plan_overrides_limits_by_their_short_or_full_name() -> None:
@@ -304,7 +304,7 @@ def test_what_the_data_of_ones_own_machine_lack_is_refused_where_it_is_read(
 def test_an_unknown_target_is_refused_with_a_suggestion() -> None:
     with pytest.raises(InputError, match="no target 'rgnd'") as refusal:
         load_target("rgnd")
-    assert refusal.value.hint == "did you mean 'rngd'?"
+    assert refusal.value.hint == "did you mean `rngd`?"
 
 
 # ------------------------------------------------------------------------------------------ refusals

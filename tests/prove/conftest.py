@@ -9,8 +9,9 @@ from unittest import mock
 import pytest
 
 from dmaverify.prove.flow import order_questions
+from dmaverify.prove.limits import RLIMIT
 from dmaverify.prove.move import full
-from dmaverify.prove.smt import RLIMIT, answers_to
+from dmaverify.prove.smt import answers_to
 
 
 @pytest.fixture(autouse=True, scope="module")

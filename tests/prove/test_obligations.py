@@ -15,10 +15,11 @@ from dmaverify.layout.refine import Nest, drive
 from dmaverify.program.command import Command, Engine, Loop, Port
 from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import Tensor
+from dmaverify.prove.limits import RLIMIT
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.obligations import Subject, nest_claims
 from dmaverify.prove.move.overlap import written_early
-from dmaverify.prove.smt import RLIMIT, Session
+from dmaverify.prove.smt import Session
 
 HOST = Space("host", ("element",))
 AXES = {"A": 6, "B": 4, "C": 6}

@@ -17,10 +17,11 @@ from dmaverify.layout.refine import drive as drive_of
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, layout_of
+from dmaverify.prove.limits import RLIMIT
 from dmaverify.prove.move.cells import cell_text
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.obligations import Subject, image_text, nest_claims, once_claim, two_copies
-from dmaverify.prove.smt import RLIMIT, Query, Session, all_of, any_of, negation
+from dmaverify.prove.smt import Query, Session, all_of, any_of, negation
 
 HOST = Space("host", ("element",))
 AXES = {"A": 6, "B": 4}

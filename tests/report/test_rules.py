@@ -56,10 +56,10 @@ def test_lines_fit_the_width() -> None:
 def test_an_unknown_rule_is_refused_with_the_nearest_id() -> None:
     with pytest.raises(InputError, match="no rule 'rngd/packet-maxi'") as refusal:
         explain_id("rngd/packet-maxi")
-    assert refusal.value.hint == "did you mean 'rngd/packet-max'?"
+    assert refusal.value.hint == "did you mean `rngd/packet-max`?"
     with pytest.raises(InputError) as refusal:
         explain_id("dm-write-align")
-    assert refusal.value.hint == "did you mean 'rngd/dm-write-align'?"
+    assert refusal.value.hint == "did you mean `rngd/dm-write-align`?"
 
 
 def test_a_rule_is_looked_up_in_the_given_target_only() -> None:

@@ -266,9 +266,6 @@ def test_an_input_error_shows_the_place_and_the_fix() -> None:
     error = InputError("unknown key `slise`", span("slice"), "did you mean `slice`?")
     assert render_error(error).splitlines()[0] == "error: unknown key `slise`"
     assert render_error(error).splitlines()[-1] == "   = help: did you mean `slice`?"
-    assert render_error(error, format="concise") == (
-        "plans/row.toml:11:26: error unknown key `slise` (help: did you mean `slice`?)"
-    )
     assert render_error(InputError("no such file")) == "error: no such file"
 
 

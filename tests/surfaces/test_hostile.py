@@ -26,7 +26,7 @@ from dmaverify.errors import Disagreement, InputError, InputErrors
 from dmaverify.jobs.cache import Cache, base_of
 from dmaverify.jobs.judge import FORMATS
 from dmaverify.jobs.record import record_of
-from dmaverify.jobs.requests import code_of
+from dmaverify.jobs.requests import code_of_reply
 from dmaverify.jobs.scope import only
 from dmaverify.jobs.walk import walked
 from dmaverify.prove.boundary import guarded
@@ -269,7 +269,7 @@ def test_what_all_rules_of_a_machine_leave_open_is_open_of_each(state, status):
     ],
 )
 def test_an_answer_that_is_no_pass_asks_for_another_exit_code(reply, code):
-    assert code_of([{"status": s, "as_expected": met, "findings": []} for s, met in reply]) == code
+    assert code_of_reply([{"status": s, "as_expected": met, "findings": []} for s, met in reply]) == code
 
 
 # ---------------------------------------------------------------- folders

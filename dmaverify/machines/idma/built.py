@@ -20,10 +20,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, did_you_mean
 from dmaverify.language.files import resolved
 from dmaverify.language.toml_spans import read_source
-from dmaverify.targets.table import suggestion
 
 SUFFIXES = (".json", ".mk", ".yml", ".yaml", ".rdl")
 Options = dict[str, int | str]
@@ -87,7 +86,7 @@ def _entry(path: str, text: str, name: str, of: str) -> Options:
             raise InputError(f"{path}: {what}", None, f"name one: {path}::{next(iter(entries), 'NAME')}")
         return next(iter(engines.values()))
     if name not in entries:
-        raise InputError(f"{path} has no entry {name!r}", None, suggestion(name, entries) or ", ".join(entries))
+        raise InputError(f"{path} has no entry {name!r}", None, did_you_mean(name, entries) or ", ".join(entries))
     return _built(path, name, entries[name])
 
 
@@ -123,7 +122,7 @@ def _listed(path: str, text: str, name: str) -> Options:
     known = [word for line in found for word in line.split() if re.fullmatch(r"\w+", word)]
     if name not in known:
         said = f"{path} does not build {name!r}" if name else f"{path} builds {len(known)} things"
-        raise InputError(said, None, suggestion(name, known) or f"one of {', '.join(f'{path}::{x}' for x in known)}")
+        raise InputError(said, None, did_you_mean(name, known) or f"one of {', '.join(f'{path}::{x}' for x in known)}")
     return {"front_end": name} if re.fullmatch(r"reg\d+_\d+d", name) else {"variant": name}
 
 

@@ -40,13 +40,11 @@ def verdict_of_file(
     engine: Sequence[str] = (),
     dims: int | None = None,
     defines: Sequence[str] = (),
-) -> Verdict | None:
-    """The verdict on a burst list, a job file or an image; None for files that are none of these. `engine` names the
-    engine as a command line does; `dims` are those of a job; `defines` are NAME=VALUE for names of C that have no value
-    in their file. Raises InputError.
+) -> Verdict:
+    """The verdict on a burst list, a job file, an image or a driver. `engine` names the engine as a command line does;
+    `dims` are those of a job; `defines` are NAME=VALUE for names of C that have no value in their file. Raises
+    InputError.
     """
-    if not path.endswith(SUFFIXES):
-        return None
     source, target = read_source(path, toml=False), load_target("idma")
     text = source.text
     if path.endswith((".csv", ".jsonl")):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
-from dmaverify.errors import InputError, Source, Span
+from dmaverify.errors import InputError, Source, Span, did_you_mean
 from dmaverify.machines.idma import desc64, inst64, registers
 from dmaverify.machines.idma.engine import FLAGS, INIT, Request, protocol_named
 from dmaverify.machines.idma.fits import front_end_facts, misfits
@@ -28,7 +28,6 @@ from dmaverify.plan.machine_forms import Formed
 from dmaverify.program.command import Entry, GivenCommand, Sequencer
 from dmaverify.program.form import Form, Word
 from dmaverify.targets.modules import Derived
-from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
 
@@ -148,7 +147,7 @@ class _Begun:
                 self.words.append(line.part(1, name, name, 64, begins))
         elif name != "launch":
             known = (*_REQUEST, "dim", "launch")
-            near = suggestion(name, known) or f"known: {', '.join(known)}"
+            near = did_you_mean(name, known) or f"known: {', '.join(known)}"
             hint = "the form rt3d has events" if name == "event" else near
             line.refuse(f"`{name}` is no part of a request", hint, 0)
 

@@ -19,7 +19,6 @@ from dmaverify.machines.idma.front_ends import front_end_named
 from dmaverify.machines.idma.midends import StripedRegion
 from dmaverify.machines.idma.registers import OTHER_ENGINES, STREAMS
 from dmaverify.program.move import Transfer
-from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
 
@@ -185,7 +184,7 @@ def full_options(target: Target, given: Mapping[str, int | str]) -> dict[str, An
     preset = _text(given, "preset", "")
     known = presets(target)
     if preset and preset not in known:
-        raise InputError(f"no preset {preset!r}", None, suggestion(preset, known) or f"known: {', '.join(known)}")
+        raise InputError(f"no preset {preset!r}", None, did_you_mean(preset, known) or f"known: {', '.join(known)}")
     return {**target.raw["machine"]["default"], **(known[preset] if preset else {}), **given}
 
 
@@ -277,7 +276,7 @@ def _midends(full: Mapping[str, Any], given: Mapping[str, int | str]) -> tuple[t
     for word in words:
         if word not in MIDENDS or words.count(word) > 1:
             said = "is named twice" if word in MIDENDS else "is no mid-end"
-            hint = suggestion(word, MIDENDS) or ", ".join(MIDENDS)
+            hint = did_you_mean(word, MIDENDS) or ", ".join(MIDENDS)
             raise InputError(f"option `midends`: `{word}` {said}", None, hint)
     tensor = {"tensor_2d", "tensor_nd"} & set(words)
     if len(tensor) > 1:

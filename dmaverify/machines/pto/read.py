@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from dmaverify.errors import InputError, Source, Span
+from dmaverify.errors import InputError, Source, Span, did_you_mean
 from dmaverify.machines.pto.buffers import LOADS
 from dmaverify.machines.pto.control import DMA
 from dmaverify.machines.pto.cube import CROSS, TILE_PIPE, CubeReader
@@ -44,7 +44,6 @@ from dmaverify.machines.pto.tile_reader import TileReader
 from dmaverify.machines.pto.tiles import QUIET, TileOp, is_tile_op, untold
 from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
-from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import Target
 from dmaverify.values import replace
 
@@ -275,7 +274,7 @@ class _FunctionReader(VectorReader, CubeReader, TileReader, RankReader):
                 said = f"{name} moves a tile: which bytes, and by which copies, is decided later"
                 raise InputError(said, op.name_span, "lower it to pto.mte_gm_ub or pto.mte_ub_gm")
             known = [*COPY_ROLES, *INLINE_ROLES]
-            hint = suggestion(name, known) or f"known: {', '.join(known[:6])}"
+            hint = did_you_mean(name, known) or f"known: {', '.join(known[:6])}"
             raise InputError(f"{name} is not understood", op.name_span, hint)
         out: list[Stmt] = []
         if not _SPEAKS.fullmatch(name):

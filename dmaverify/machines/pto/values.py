@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from dmaverify.errors import Span
+from dmaverify.errors import Span, did_you_mean
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.limits import block_bytes
@@ -23,7 +23,6 @@ from dmaverify.machines.pto.tiles import Reserved, TileType
 from dmaverify.program.instructions import Copy, Event, Fit, Loose, NumberNeed, OperationFact, Place, Remark
 from dmaverify.program.sticky import RegisterEvent
 from dmaverify.prove.flow.ask import term_text
-from dmaverify.targets.table import suggestion
 from dmaverify.values import dataclass, field, replace
 
 
@@ -243,7 +242,7 @@ class Values:
                 number = int(operand.name == "%true") if named is None else int(named[2]) * (-1 if named[1] else 1)
                 return Lin(number)
             return self.argument(operand.name, ops.INDEX, operand.span)
-        hint = suggestion(operand.name, [name for name, value in self.values.items() if value is not None])
+        hint = did_you_mean(operand.name, [name for name, value in self.values.items() if value is not None])
         self.remark("unresolved", f"`{operand.name}` is not defined before its use", operand.span, hint or "")
         self.values[operand.name] = None
         self.undefined.add(operand.name)

@@ -16,13 +16,14 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import SPAN, global_address, layout_of, local_address
+from dmaverify.prove.limits import RLIMIT
 from dmaverify.prove.meet import TooDeep, Walk, collision, side_of, smallest_meeting
 from dmaverify.prove.move.copies import TooManySteps, UnitCopy, find_copy, in_half_bytes
 from dmaverify.prove.move.obligations import Subject
 from dmaverify.prove.move.scene import Side, named_counters, where
 from dmaverify.prove.move.units import Comparison, compare
 from dmaverify.prove.sameness import WORDS, Sameness
-from dmaverify.prove.smt import RLIMIT, Session
+from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import what_decides
 from dmaverify.targets.target import Target
 

@@ -19,10 +19,11 @@ from typing import Any
 from dmaverify.errors import Disagreement, InputError
 from dmaverify.language.expr import Expr, Kind, Window, axes_of, walk
 from dmaverify.language.meaning import Cell, cell, cell_json, cells_array, finalize, finalize_array
+from dmaverify.prove.limits import RLIMIT
 from dmaverify.prove.move.cells import Quotients, tree_text
 from dmaverify.prove.move.unlike import _left, _moved, _other_kind, explanation
 from dmaverify.prove.sameness import Sameness
-from dmaverify.prove.smt import RLIMIT, Query, Session, any_of
+from dmaverify.prove.smt import Query, Session, any_of
 from dmaverify.values import dataclass, replace
 
 ENUMERATE = 1 << 20  # positions compared one by one where the solver has no answer

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from dmaverify.errors import did_you_mean
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.accesses import BESIDE, FILLS, PAGE
 from dmaverify.machines.idma.c.aggregates import KnownPointer, MemoryObject, Shape, WholeObject
@@ -48,7 +49,6 @@ from dmaverify.machines.idma.c.tiles import made_of
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 from dmaverify.machines.idma.text import Image, ToldDescriptor
-from dmaverify.plan.texts import did_you_mean
 from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.targets.modules import Derived
 from dmaverify.values import dataclass, field

@@ -12,7 +12,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dmaverify.errors import InputError, Source
+from dmaverify.errors import InputError, Source, did_you_mean
 from dmaverify.language.expr import Expr, Symbol
 from dmaverify.language.parse import parse
 from dmaverify.language.trees import Code
@@ -35,7 +35,6 @@ from dmaverify.machines.rngd.rust.values import (
     Unknown,
     Value,
 )
-from dmaverify.targets.table import suggestion
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -267,7 +266,7 @@ class Types(Lookups):
                 return replace(value, span=value.span or code.range(byte, byte + len(text.encode())))
             else:
                 why = f"`{found}` in `m![{clip(text)}]` is no axis that is declared here"
-                near = suggestion(found, axes_around(frame.scope))
+                near = did_you_mean(found, axes_around(frame.scope))
                 hint = near or f"declare it: axes![{found} = ...]"
                 return Unknown(why, code.range(byte, byte + len(text.encode())), hint)
         at = code.at
