@@ -121,8 +121,8 @@ def _slow_on_silicon(found: PricedCommands, name: str) -> str:
     together = max((read.again for read in reads), default=0)
     if together > 1:
         return (
-            f"{together} engines read the same windows in the same order and wait for each other: "
-            "let each begin at another window, or load once and copy within DM"
+            f"{together} engines read the same windows and wait for each other: "
+            "load once and copy within DM, or let each read a part of them"
         )
     more = max((read.longer / (read.issue - read.longer) for read in reads), default=0.0)
     if more > LONG_RUNS:
