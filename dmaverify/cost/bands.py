@@ -36,6 +36,8 @@ rows, all within 2 %, where smaller ones lie up to 16 % off.
 """
 OWN = "loads of windows of their own"
 """Loads whose windows are read about once, which one formula prices whatever their runs."""
+STORES = "stores of runs of 16 B and more"
+"""Stores of whatever runs but scattered ones: what is said where their own class has too few rows."""
 Pair = tuple[SideCost, SideCost]
 
 
@@ -109,7 +111,8 @@ def _classes(
     if plain:
         narrow, wide = f" below {BULK:,} B" if many else "", f"up to {FEW_SLICES} slices or below {BULK:,} B each"
         return f"{head}, {live}{narrow}", f"{head}, {wide}", f"{OWN}, {wide}"
-    return f"{head}, {live}", head
+    plainest = (STORES,) if store and run_of(command) * command.unit_bits >= SCATTERED * 8 else ()
+    return f"{head}, {live}", head, *plainest
 
 
 def _other(read: SideCost, write: SideCost) -> str:
