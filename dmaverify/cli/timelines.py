@@ -49,12 +49,14 @@ def _shown(
     program: Program, order: Order, durations: Lanes, of: CostData, kind: str = "program", plan: Plan | None = None
 ) -> Priced:
     """The timeline as text and JSON; of a plan's program, with what its contexts take from each other at the banks."""
+    from dmaverify.program.schedule import DMA_CONTEXT
     from dmaverify.report.iterations import GUESSED
     from dmaverify.report.timeline import DRAWN, GOES_ON, SHARED, critical_path, is_shared, timeline_text
 
     def lay(each: Callable[[Duration], float] | None = None) -> tuple[Slot, ...]:
         own = {key: replace(one, cycles=each(one)) for key, one in durations.items()} if each else durations
-        return _in_time(program, order, own, of)
+        named = {DMA_CONTEXT: plan.targets[program.target].engines.lane} if plan is not None else {}
+        return tuple(replace(s, lane=named.get(s.lane, s.lane)) for s in _in_time(program, order, own, of))
 
     def end(each: Callable[[Duration], float]) -> float:
         return max((slot.end for slot in lay(each)), default=0.0)

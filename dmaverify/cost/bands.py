@@ -8,30 +8,36 @@ how many rows there are and gives no numbers. A program of several classes has t
 where one of them has none.
 
 A run is contiguous in both memories, whatever the order of the loops; slices are those of all engines together. In all
-published rows a cluster's slices are served by its own engines: what engines of another one do there is in no class.
+published rows a cluster's slices are served by its own engines, and slices that share what they read each by one: what
+engines of another cluster do there, and parts of a shared region read by several engines for one slice, have no rows.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from math import log
+from itertools import product
+from math import log, prod
 from typing import Any
 
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.sides import SideCost, is_reread, region_of, run_of, slices_of
-from dmaverify.program.command import Command
+from dmaverify.program.command import Command, Engine
 from dmaverify.values import dataclass
 
 WINDOW = 256
 SCATTERED = 16
 """Runs below so many bytes are a class of their own: one published row, 23 times dearer than any model."""
 FEW_SLICES = 64
+MOST_SLICES = 4096
 BULK = 8192
 """Bytes a slice from which on loads of windows of their own into many slices are a class of their own: nine published
 rows, all within 2 %, where smaller ones lie up to 16 % off.
 """
 OWN = "loads of windows of their own"
 """Loads whose windows are read about once, which one formula prices whatever their runs."""
+STORES = "stores of runs of 16 B and more"
+"""Stores of whatever runs but scattered ones: what is said where their own class has too few rows."""
 Pair = tuple[SideCost, SideCost]
 
 
@@ -61,15 +67,30 @@ def classes_of(commands: Sequence[Command], pairs: Sequence[Pair], data: CostDat
     ends = [write if write.port.tier == "dm" else read for read, write in pairs]
     slices = sum(slices_of(side.nest, side, data) or 1 for side in ends)
     each = sum(side.nest.packets * side.nest.size for side in ends) // slices if ends else 0
+    size = slices, each, _served_by_several(commands, pairs, data)
     both = zip(commands, pairs, strict=True)
-    return list(dict.fromkeys(_classes(command, pair, pairs, (slices, each), data) for command, pair in both))
+    return list(dict.fromkeys(_classes(command, pair, pairs, size, data) for command, pair in both))
+
+
+def _served_by_several(commands: Sequence[Command], pairs: Sequence[Pair], data: CostData) -> bool:
+    """Whether several engines write into one slice; also where the slices are more than a machine has."""
+    servers: dict[tuple[int, int, int], set[Engine]] = defaultdict(set)
+    stride = data.dm.slice_stride
+    for command, (_, write) in zip(commands, pairs, strict=True):
+        loops = [(n, step // stride) for n, step in write.nest.loops if step and step % stride == 0]
+        if prod(n for n, _ in loops) > MOST_SLICES:
+            return True
+        place = write.port.chip, write.port.cluster
+        for turn in product(*(range(0, n * step, step) for n, step in loops)):
+            servers[(*place, write.nest.base // stride + sum(turn))].add(command.engine or Engine())
+    return any(len(engines) > 1 for engines in servers.values())
 
 
 def _classes(
-    command: Command, pair: Pair, pairs: Sequence[Pair], size: tuple[int, int], data: CostData
+    command: Command, pair: Pair, pairs: Sequence[Pair], size: tuple[int, int, bool], data: CostData
 ) -> tuple[str, ...]:
-    """`size`: the slices of the program, and the bytes of each."""
-    slices, each = size
+    """`size`: the slices of the program, the bytes of each, and whether several engines write into one."""
+    slices, each, several = size
     read, write = pair
     tiers = read.port.tier, write.port.tier
     if tiers not in (("hbm", "dm"), ("dm", "hbm")) or read.port.chip != write.port.chip:
@@ -79,6 +100,8 @@ def _classes(
         return (f"{'stores' if store else 'loads'} by engines of another cluster",)
     runs = _runs(run_of(command) * command.unit_bits // 8, write if store else read)
     shared = "" if store else _regions(read, pairs, data)
+    if shared and several:
+        return (f"loads{shared}, several engines for one slice",)
     head = f"{'stores' if store else 'loads'} of {runs}{shared}"
     many = slices > FEW_SLICES
     live = f"more than {FEW_SLICES} slices" if many else f"up to {FEW_SLICES} slices"
@@ -88,7 +111,8 @@ def _classes(
     if plain:
         narrow, wide = f" below {BULK:,} B" if many else "", f"up to {FEW_SLICES} slices or below {BULK:,} B each"
         return f"{head}, {live}{narrow}", f"{head}, {wide}", f"{OWN}, {wide}"
-    return f"{head}, {live}", head
+    plainest = (STORES,) if store and run_of(command) * command.unit_bits >= SCATTERED * 8 else ()
+    return f"{head}, {live}", head, *plainest
 
 
 def _other(read: SideCost, write: SideCost) -> str:
@@ -119,11 +143,13 @@ def band_of(commands: Sequence[Command], pairs: Sequence[Pair], data: CostData) 
     if not data.bands or not commands:
         return None
     plain = [command.normal for command in commands]
-    found = [_known(names, data) for names in classes_of(plain, pairs, data)]
-    missing = [band for band in found if not band.modelled]
-    if missing:
-        return missing[0]
-    return max(found, key=lambda band: log((band.high or 1) / (band.low or 1)))
+    return widest([_known(names, data) for names in classes_of(plain, pairs, data)])
+
+
+def widest(bands: Sequence[Band]) -> Band | None:
+    """The first of several bands that has no numbers, else the one that is furthest off; None of none."""
+    missing = [band for band in bands if not band.modelled]
+    return missing[0] if missing else max(bands, key=lambda b: log((b.high or 1) / (b.low or 1)), default=None)
 
 
 def _known(names: tuple[str, ...], data: CostData) -> Band:

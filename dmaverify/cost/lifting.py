@@ -23,7 +23,7 @@ from dmaverify.cost.side_facts import INNER_REQUESTS, SideFacts
 from dmaverify.cost.sides import REREADS, run_of
 from dmaverify.errors import many
 from dmaverify.program.command import Command
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, replace
 
 NEAR = 0.5
 """A bound is near the dearest one where it is at least this part of it: lifting that alone would leave this one."""
@@ -109,10 +109,29 @@ def _issue(sides: Sides, found: PricedCommands, name: str) -> Told:
         elif side.tier == "hbm" and side.run_bytes < found.data.hbm.window:
             lift = lift or f"longer runs: one of {side.run_bytes} B pays for a whole window of {found.data.hbm.window}"
         elif side.tier == "hbm" and side.role == "read" and side.readers >= REREADS:
-            lift = lift or f"each byte is read {side.readers} times: load once and copy within DM"
+            lift = lift or _loaded_once(f"each byte is read {side.readers} times: load once and copy within DM", found)
     if not lift and found.engines == 1 and sum(side.windows for side in sides) > 2 * INNER_REQUESTS:
         lift = "one engine issues every request: share the work among engines"
     return "; ".join(told), lift
+
+
+def _loaded_once(said: str, found: PricedCommands) -> str:
+    """The sentence with what it brings, where each byte loaded once and copied within DM, one after the other, costs
+    less; '' also where the profile has no rows of such copies.
+    """
+    loads: dict[object, Command] = {}
+    copies: list[Command] = []
+    for command in found.commands:
+        moving = tuple(loop for loop in command.loops if loop.read)
+        if found.data.bands or (command.read.tier, command.write.tier) != ("hbm", "dm"):
+            return ""
+        walked = command.read, tuple((loop.count, loop.read) for loop in moving), command.burst
+        first = loads.setdefault(walked, replace(command, loops=moving))
+        steps = dict(zip(moving, (loop.write for loop in first.loops), strict=True))
+        loops = tuple(replace(loop, read=steps.get(loop, 0)) for loop in command.loops)
+        copies.append(replace(command, read=first.write, loops=loops))
+    cycles = cost(list(loads.values()), found.data).cycles + cost(copies, found.data).cycles
+    return f"{said}: {cycles:,.1f} cycles in place of {found.cost.cycles:,.1f}" if cycles < found.cost.cycles else ""
 
 
 def _slow_on_silicon(found: PricedCommands, name: str) -> str:
@@ -121,8 +140,8 @@ def _slow_on_silicon(found: PricedCommands, name: str) -> str:
     together = max((read.again for read in reads), default=0)
     if together > 1:
         return (
-            f"{together} engines read the same windows in the same order and wait for each other: "
-            "let each begin at another window, or load once and copy within DM"
+            f"{together} engines read the same windows and wait for each other: "
+            "let each read a part of them for all slices (no published row does, so that none tells what it takes)"
         )
     more = max((read.longer / (read.issue - read.longer) for read in reads), default=0.0)
     if more > LONG_RUNS:
@@ -153,16 +172,19 @@ def _channels(sides: Sides, found: PricedCommands, name: str) -> Told:
             f"{side.role}: {side.channels} of {found.data.hbm_channels} channels, {side.stacks} of 2 stacks"
             + (f", address {_bits(still)} never toggled" if still else "")
         )
-        lift = lift or _more_channels(side, found.data)
+        lift = lift or _more_channels(side, found)
     return "; ".join(told), lift
 
 
-def _more_channels(side: SideFacts, data: CostData) -> str:
+def _more_channels(side: SideFacts, found: PricedCommands) -> str:
+    data = found.data
     if not side.channels or side.channels * 4 > data.hbm_channels * 3 or side.windows < data.hbm_channels:
         return ""
     distinct = -(-side.windows // side.readers)
     if side.readers >= REREADS and distinct < data.hbm_channels:
-        return f"load {many(distinct, 'window')} once, not {side.readers} times, and copy within DM"
+        return _loaded_once(
+            f"load {many(distinct, 'window')} once, not {side.readers} times, and copy within DM", found
+        )
     if 8 not in side.toggled:
         return "toggle bit 8, which alone selects the stack: an axis at a stride of 256 bytes (layout, not loop order)"
     never = [bit for bit, _ in side.never]

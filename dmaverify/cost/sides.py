@@ -20,7 +20,7 @@ from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, nest_of
 from dmaverify.cost.part_windows import written_in_part
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
-from dmaverify.program.command import Command, Engine, Port, coalesce
+from dmaverify.program.command import Command, Engine, Port
 from dmaverify.values import dataclass, field, replace
 
 
@@ -178,15 +178,21 @@ class Stores:
             self.clusters.add((read.port.chip, read.port.cluster))
 
 
-Region = tuple[tuple[str, int, int], int, tuple[tuple[int, ...], ...]]
+Region = tuple[tuple[str, int, int], int, tuple[tuple[int, int], ...]]
 
 
 def region_of(side: SideCost) -> Region:
-    """What a side walks over: its memory, base, and the loops that move it, in the fewest loops; bytes are one, so that
-    packets of any size may tell it.
+    """The bytes that a side walks over, in whatever order and packets: its memory, the first of them, and loops over
+    them, inner to outer, where each goes on beyond what is inside of it.
     """
-    moving = (loop for loop in side.nest.loops if loop[1])
-    return side.memory, side.nest.base, tuple(coalesce([*moving, (side.nest.size, 1)]))
+    levels = [(side.nest.size, 1)]
+    for count, step in sorted((loop for loop in side.nest.loops if loop[1]), key=lambda loop: loop[1]):
+        inside, unit = levels[-1]
+        if step % unit == 0 and step <= inside * unit:
+            levels[-1] = inside + (count - 1) * (step // unit), unit
+        else:
+            levels.append((count, step))
+    return side.memory, side.nest.base, tuple(levels)
 
 
 REREADS = 4
@@ -215,7 +221,7 @@ def _issue_of(
     """Ticks that an engine needs per request, and why: engines that take turns at windows read many times (0: they are
     read once), and what the length of a run adds.
 
-    Engines that read the same windows in the same order get them one after the other, so that each pays for all of them
+    Engines that read the same region get its windows one after the other, so that each pays for all of them
     (`issue_region`). Windows of long runs cost more, by each doubling of the run (`issue_doubling`).
     """
     if write.port.tier == "hbm":

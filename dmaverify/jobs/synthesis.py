@@ -157,22 +157,30 @@ def _restrictions(move: Transfer, target: Target, chosen: SynthSettings) -> tupl
     found += [f"the move's own limit {name} = {value:,}" for name, value in move.limits]
     found += [f"the reading {rule}={name}" for rule, name in sorted((chosen.reading or {}).items())]
     searched = not is_copied(move, target) and part_of(target, "search") is None and simple_cost(target) is None
-    if searched and _keeps_to_clusters(move, target, chosen):
-        found.append("engines that serve their own cluster")
+    found += _kept_to_rows(move, target, chosen) if searched else []
     return (*found, "no route through another memory") if searched and not _tries_routes(move, chosen) else tuple(found)
 
 
-def _keeps_to_clusters(move: Transfer, target: Target, chosen: SynthSettings) -> bool:
-    """Whether the profile leaves engines of other clusters out."""
+def _kept_to_rows(move: Transfer, target: Target, chosen: SynthSettings) -> list[str]:
+    """What the profile leaves out, since no row that it is fitted to has it."""
     from dmaverify.cost.constants import cost_data
     from dmaverify.synth.regions import NoPlan
-    from dmaverify.synth.synthesize import clusters_served
+    from dmaverify.synth.shares import within_shared
+    from dmaverify.synth.synthesize import clusters_served, covers_of, machine_of
 
     try:
-        served = clusters_served(move, target, cost_data(chosen.profile, chosen.reading or {}, target))
+        data = cost_data(chosen.profile, chosen.reading or {}, target)
+        served = clusters_served(move, target, data)
+        apart = machine_of(move, target, None, data).apart
+        boxes = covers_of(move, target, machine_of(move, target, None)).each[0].boxes
     except (InputError, NoPlan):
-        return False
-    return 0 < len(served) < target.engines.clusters
+        return []
+    found = ["engines that serve their own cluster"] if 0 < len(served) < target.engines.clusters else []
+    return (
+        [*found, "one engine for each slice of a shared region"]
+        if any(within_shared(b, apart) for b in boxes)
+        else found
+    )
 
 
 def _tries_routes(move: Transfer, chosen: SynthSettings) -> bool:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MOST_CONFIRMED = 50  # trials of one plan; helps beyond them are not called checked
 CHECKED = re.compile(r" \(checked[^)]*\)")
 _SIZE = re.compile(r"(?P<axis>\w+'*) is (?P<have>\d+); with (?P=axis) = (?P<want>\d+) the printed commands are proved")
-_NUMBER = re.compile(r" to -?\d+ instead of -?\d+")
+_NUMBER = re.compile(r" to (-?\d+) instead of -?\d+")
 
 
 def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None = None) -> list[Verdict]:
@@ -69,7 +69,10 @@ class Confirming:
         if found is None:
             return finding.bare
         trial, left = found
-        hint = self._in_text(finding.hint, trial) if not size else finding.hint
+        hint = self._in_text(finding.hint, edits, trial) if not size else finding.hint
+        named = {edit.span: f"{edit.span.text}, must be {edit.text}" for edit in trial}
+        labels = (replace(one, text=named.get(one.span, one.text)) for one in finding.labels)
+        finding = finding if size else replace(finding, labels=tuple(labels))
         first, *others = hint.split("; or ", 1)
         more = "".join(f"; or {CHECKED.sub('', other)}" for other in others)
         if not left:
@@ -79,11 +82,19 @@ class Confirming:
         return replace(finding, hint=f"{CHECKED.sub('', first)}: that mends this finding, not the others{more}")
 
     @staticmethod
-    def _in_text(hint: str, trial: Sequence[Edit]) -> str:
-        """The first proposal with the number that stands in the text, and the one to be written there."""
-        if len(trial) != 1 or not trial[0].text.lstrip("-").isdecimal():
-            return hint
-        return _NUMBER.sub(f" to {trial[0].text} instead of {trial[0].span.text}", hint, count=1)
+    def _in_text(hint: str, edits: Sequence[Edit], trial: Sequence[Edit]) -> str:
+        """The proposals with the numbers that stand in the text, and those to be written there."""
+        known: dict[str, list[str]] = {}
+        for old, new in zip(edits, trial, strict=True):
+            said = f" to {new.text} instead of {new.span.text}"
+            if said not in known.setdefault(old.text, []):
+                known[old.text].append(said)
+
+        def told(seen: re.Match[str]) -> str:
+            found = known.get(seen[1], [seen[0]])
+            return found.pop(0) if len(found) > 1 else found[0]
+
+        return _NUMBER.sub(told, hint)
 
     def _size_edit(self, size: re.Match[str]) -> tuple[Edit, ...]:
         source = self.plan.source

@@ -171,4 +171,4 @@ def program_trace(program: str, slots: Sequence[Slot], profile: str) -> dict[str
 
 
 def _process(lane: str) -> int:
-    return ENGINES if lane == "tdma" or lane.startswith("engine") else CONTEXTS
+    return ENGINES if lane.startswith(("tdma", "dma", "engine")) else CONTEXTS

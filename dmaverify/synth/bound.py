@@ -145,9 +145,9 @@ def _issue(
         loads = [_issue_of(side, each, data) for side in (read, write)]
         queue = max(_in_one_slice(side, each, data) for side in (read, write)) if chosen else 0
         total[chip] += sum(counts) if same else max(counts)
-        ticks[chip] += max(sum(loads) if same else max(loads), queue)
-        if write.port.tier != "hbm":
-            ticks[chip] += _setup(read, write, sum(counts) if same else max(counts), data)
+        issue = sum(loads) if same else max(loads)
+        once, between = _setup(read, write, sum(counts) if same else max(counts), data)
+        ticks[chip] += once + max(issue + between, queue)  # while slices are set up, queues empty
         boxes[chip] += 1
     chip = max(ticks, key=lambda c: (ticks[c] + boxes[c] * startup, -c))
     rounds = -(-max(boxes.values()) // engines)
@@ -159,19 +159,19 @@ def _issue(
     return rounds, max(mean, -(-ticks[chip] // engines), many * least, _in_turns(pairs, engines, data)), why
 
 
-def _setup(read: SideCost, write: SideCost, requests: int, data: CostData) -> int:
+def _setup(read: SideCost, write: SideCost, requests: int, data: CostData) -> tuple[int, int]:
     """Ticks that the setup of slices costs at least, however a box is shared: by command, and between its requests.
 
     Of the latter each request carries whole ticks. Where slices are alike a slice that one command visits has as many
     requests in every share, and one that several visit is set up again in each; elsewhere a tick a request may be lost.
     """
-    slices = max(slices_of(side.nest, side, data) for side in (read, write))
+    slices = max(slices_of(side.nest, side, data) for side in (read, write)) if write.port.tier != "hbm" else 0
     if not slices:
-        return 0
+        return 0, 0
     once, each, many = data.ticks("slice_setup") * slices, data.ticks("issue_slice"), requests // slices
     parts = any(side.windows.partial or side.windows.crossing for side in (read, write) if side.hbm is not None)
     alike = many * slices == requests and each >= 2 * many and not parts
-    return once + (requests * read.setup if alike else max(0, each * slices - requests))
+    return once, requests * read.setup if alike else max(0, each * slices - requests)
 
 
 def _in_turns(pairs: Sequence[tuple[SideCost, SideCost]], engines: int, data: CostData) -> int:

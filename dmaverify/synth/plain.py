@@ -23,6 +23,7 @@ from dmaverify.synth.legal import Law, no_plan
 from dmaverify.synth.proved import DEFAULTS, Accept, answered, first_proved
 from dmaverify.synth.regions import MOST_BOXES, AtomNest, Covers, NoPlan
 from dmaverify.synth.result import Synthesis
+from dmaverify.synth.shares import ShareCut
 from dmaverify.synth.space import SynthMachine, Work, command, nested
 from dmaverify.synth.synthesize import covers_of, machine_of, plan_of
 from dmaverify.targets.target import Target
@@ -33,6 +34,9 @@ ORDERS, INNER_ORDERS = 5040, 120
 """Orders of the loops of one packet that are tried before the next packet; fewer of what is in loops of commands."""
 UNROLLED = 2
 """Loops of a box that may become commands, one for each turn, where a single command is not legal."""
+BLOCKS = (2, 3, 4, 6, 8, 16, 32)
+LEAST_TURNS = 4
+"""Into how many blocks one loop may be cut instead, and how many turns each has at least."""
 SPLITS, SPLIT_ORDERS = 96, 24
 """Lengths that divide a loop at which loops are split where no order of the whole ones is legal, the longest first, and
 orders that are tried of each.
@@ -131,14 +135,23 @@ def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolle
             first = next((one for one in fitting if law.allows((one,))), None)
             if first is not None:
                 return [first]
-    for atom in box.atoms if unrolled else ():
-        inner = AtomNest(box.read, box.write, tuple(a for a in box.atoms if a is not atom))
-        if (
-            atom not in box.chain[1]
-            and 1 < atom.count <= MOST_BOXES
-            and _commands(inner, rank, machine, law, unrolled - 1, orders)
-        ):
-            turns = [inner.moved(n * atom.read, n * atom.write) for n in range(atom.count)]
-            every = [_commands(turn, rank, machine, law, unrolled - 1, orders) for turn in turns]
-            return [one for turn in every for one in turn] if all(every) else []
-    return []
+    every = _in_blocks(box, rank, machine, law, unrolled, orders) if unrolled else ()
+    return min(every, key=len, default=[])
+
+
+def _in_blocks(
+    box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int, orders: int
+) -> Iterator[list[Command]]:
+    """The commands of a box of which one loop is cut in blocks, in as few as are legal: one for each turn at last."""
+    for atom in box.atoms:
+        if atom in box.chain[1] or atom.count == 1:
+            continue
+        blocks = [n for n in BLOCKS if unrolled == UNROLLED and n * LEAST_TURNS <= atom.count]
+        for parts in [n for n in (*blocks, atom.count) if n <= MOST_BOXES]:
+            inside = unrolled - 1 if parts == atom.count else 0
+            first, *rest = ShareCut(((box.atoms.index(atom), parts, True),), "").parts(box)
+            made = [_commands(first, rank, machine, law, inside, orders)]
+            made += [_commands(block, rank, machine, law, inside, orders) for block in rest if made[0]]
+            if all(made):
+                yield [one for block in made for one in block]
+                break

@@ -239,7 +239,9 @@ def _refined(axis: str, source: Layout, dest: Layout) -> list[tuple[int, int, in
     """
     own = [d for d in _held(dest) if d.axis == axis]
     theirs = [d for d in _held(source) if d.axis == axis]
-    cuts = {d.weight for d in theirs} | {d.weight * d.slots for d in theirs}
+    top = max((d.weight for d in theirs), default=0)
+    ends = {d.weight * (d.slots if d.weight == top else d.live) for d in theirs}  # padding inside of an axis is no cut
+    cuts = {d.weight for d in theirs} | ends
     out: list[tuple[int, int, int]] = []
     largest = max((d.weight for d in own), default=0)
     for digit in own:
@@ -249,13 +251,13 @@ def _refined(axis: str, source: Layout, dest: Layout) -> list[tuple[int, int, in
         chain = [digit.weight, *inside]
         if any(high % low for low, high in pairwise(chain)):
             return None
-        top = chain[-1] // digit.weight
-        if (digit.slots % top or digit.live % top) and digit.weight != largest:
+        inner = chain[-1] // digit.weight
+        if (digit.slots % inner or digit.live % inner) and digit.weight != largest:
             return None
-        pieces = [(chain[-1], -(-digit.live // top), -(-digit.slots // top))]
+        pieces = [(chain[-1], -(-digit.live // inner), -(-digit.slots // inner))]
         for low, high in zip(reversed(chain[:-1]), reversed(chain[1:]), strict=True):
             pieces.append((low, high // low, high // low))
-        if digit.slots % top:
+        if digit.slots % inner:
             pieces = [(w, live, live) for w, live, _ in pieces]
         out += pieces
     return sorted(out, key=lambda piece: -piece[0])

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dmaverify.cost.bands import Band, band_of
+from dmaverify.cost.bands import Band, band_of, widest
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import Cost
 from dmaverify.cost.prices import has_profiles
@@ -189,11 +189,13 @@ class Synthesis:
 
     @property
     def band(self) -> Band | None:
-        """How far the profile has been off for such a plan; None where the profile does not say, or prices routes."""
-        if not has_profiles(self.target) or not self.commands or self.route is not None:
+        """How far the profile has been off for such a plan, of a route for either hop; None where it does not say."""
+        if not has_profiles(self.target) or not self.commands:
             return None
         data = self.prices
-        return band_of(self.commands, pairs_of(self.commands, data), data)
+        hops = [hop.commands for hop in self.route.hops] if self.route is not None else [self.commands]
+        found = [band_of(commands, pairs_of(commands, data), data) for commands in hops]
+        return widest([band for band in found if band is not None])
 
     @property
     def plan(self) -> str:

@@ -139,7 +139,7 @@ def _splits(
     shapes = list(dict.fromkeys(_shape(box) for boxes in chips.values() for box in boxes))
     want = {shape: counts[min(i, len(counts) - 1)] if i < 3 else 1 for i, shape in enumerate(shapes)}
     sample = {_shape(box): box for boxes in chips.values() for box in boxes}
-    ways = [list(cuts_of(sample[shape], want[shape], machine.window)) for shape in shapes]
+    ways = [list(cuts_of(sample[shape], want[shape], machine.window, machine.apart)) for shape in shapes]
     for chosen in product(*ways):
         if cutting is not None and cutting != any(c.cuts_run(sample[s]) for c, s in zip(chosen, shapes, strict=True)):
             continue
@@ -210,17 +210,19 @@ def _cut(box: AtomNest, index: int, count: int, block: bool, grain: int) -> list
     return out
 
 
-def cuts_of(box: AtomNest, parts: int, window: int) -> Iterator[ShareCut]:
+def cuts_of(box: AtomNest, parts: int, window: int, apart: int = 0) -> Iterator[ShareCut]:
     """Every way to cut a box in `parts`: one atom in blocks or in turns, or two or three atoms whose parts multiply. An
-    element is not cut: no packet holds a part of one. Runs are cut where a `window` (units of a request) ends.
+    element is not cut: no packet holds a part of one. Runs are cut where a `window` (units of a request) ends; what
+    slices `apart` units from each other read alike, not within a slice.
     """
     if parts == 1:
         yield ShareCut((), "")
         return
     chain = set(box.chain[1])
+    inside = within_shared(box, apart)
     for factors in _factorings(parts):
         for chosen in _ordered(len(box.atoms), len(factors)):
-            if any(
+            if inside.intersection(chosen) or any(
                 box.atoms[i].count < n or box.atoms[i].axis == BYTE or (not box.atoms[i].axis and box.atoms[i].weight)
                 for i, n in zip(chosen, factors, strict=True)
             ):
@@ -243,6 +245,12 @@ def cuts_of(box: AtomNest, parts: int, window: int) -> Iterator[ShareCut]:
                     if box.atoms[chosen[0]].count * inner % (parts * window) == 0:
                         continue
                 yield ShareCut(cuts, words)
+
+
+def within_shared(box: AtomNest, apart: int) -> set[int]:
+    """The atoms within slices, `apart` units from each other, of a box in which several slices read one region."""
+    shared = apart > 0 and any(a.read == 0 and a.write and a.write % apart == 0 for a in box.atoms)
+    return {i for i, atom in enumerate(box.atoms) if shared and atom.write % apart}
 
 
 def _factorings(n: int) -> list[tuple[int, ...]]:

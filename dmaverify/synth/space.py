@@ -38,6 +38,8 @@ class SynthMachine:
     iterations: int = 1 << 16
     window: int = 1 << 33
     """Units of a request at most."""
+    apart: int = 0
+    """Units from slice to slice, where slices that read one region are each served by one engine alone; 0: by any."""
 
     def packets(self, run: int) -> tuple[int, ...]:
         """The packets of a run that is contiguous on both sides."""

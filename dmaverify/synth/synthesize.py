@@ -72,7 +72,8 @@ def machine_of(move: Transfer, target: Target, engines: int | None, data: CostDa
     turns = target.limits.get("iterations_max", WHOLE_RUN)
     tiers = (move.source.tier, move.dest.tier)
     window = target.raw.get("memory", {}).get("hbm", {}).get("window", WHOLE_RUN) * 8 // unit
-    return SynthMachine(tuple(chosen), packet_max, cuts, unit, bits, spaces, tiers, turns, window)
+    apart = data.dm.slice_stride * 8 // unit if data is not None and data.bands and tiers == ("hbm", "dm") else 0
+    return SynthMachine(tuple(chosen), packet_max, cuts, unit, bits, spaces, tiers, turns, window, apart)
 
 
 def synthesize(

@@ -86,6 +86,7 @@ class Engines:
     launched: bool = False  # whether a transfer may begin to read before what one before it writes has arrived
     swaps: bool = False  # whether two transfers of one queue of a route may swap where they touch the same bytes
     context_is_engine: bool = False  # whether a step's `context` names its engine; else a queue in front of its engines
+    lane: str = ""  # how timelines call the one lane of transfers that name no engine; "": the first of the kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +228,7 @@ def _engines(table: Table) -> Engines:
         launched=bool(table.integer("launched", 0)),
         swaps=bool(table.integer("swaps", 0)),
         context_is_engine=bool(table.integer("context_is_engine", 0)),
+        lane=table.text("lane", kinds[0]),
     )
     table.finish()
     return engines

@@ -75,6 +75,20 @@ def test_engines_that_read_one_region_in_packets_of_other_sizes_take_turns_at_it
         assert cost(short, profile=profile).cycles < cost(alike, profile=profile).cycles
 
 
+def test_engines_that_read_one_region_in_other_orders_take_turns_at_it() -> None:
+    """30,614 cycles, and 21,230 where each of four engines had loops of its own; what is read beside it is not it."""
+    for profile in ("schedule", "silicon"):
+        loops = (Loop(8, 128, 64), Loop(2, 64, 512), Loop(64, 0, SLICE))
+        alike = [Command(hbm(), dm(e.dmn * 64 * SLICE), loops, 64, 64, e) for e in engines()[:4]]
+        turned = [replace(one, loops=loops[n % 3 :] + loops[: n % 3]) for n, one in enumerate(alike)]
+        first = Loop(4, 256, 128), Loop(2, 128, 64), *loops[1:]
+        prices = [cost(some, profile=profile) for some in (alike, turned, [replace(alike[0], loops=first), *alike[1:]])]
+        assert len({price.terms[1].why for price in prices}) == 1
+        assert "4 engines read the same windows in turn" in prices[0].terms[1].why
+        other = [replace(alike[0], read=hbm(1024)), *alike[1:]]
+        assert "4 engines" not in cost(other, profile=profile).terms[1].why
+
+
 @pytest.mark.parametrize("count", counted(40, 160))
 def test_no_rewriting_of_an_adversarial_program_changes_a_price(count: int) -> None:
     assert run(0, count, ["book", "schedule", "silicon"]) == []

@@ -109,6 +109,17 @@ def test_programs_of_a_machine_are_laid_out_by_its_prices(tmp_path: Path) -> Non
     assert [one["cycles"] for one in json.loads(told("cost", str(plan), "--json")[1])] == [9015.0, 9015.0]
 
 
+@pytest.mark.parametrize(
+    ("stated", "lane"), [('lane = "tdma" ', "tdma"), ('lane = "mover" ', "mover"), ("# no lane", "dma")]
+)
+def test_the_lane_of_transfers_without_an_engine_has_the_name_that_the_machine_gives_it(
+    tmp_path: Path, stated: str, lane: str
+) -> None:
+    plan = Path(own(tmp_path, ('lane = "tdma" ', stated)))
+    plan.write_text(plan.read_text() + '[program.one]\nstep = [{ transfer = "tile" }]\n', encoding="utf-8")
+    assert [step["lane"] for step in json.loads(told("cost", str(plan), "--json")[1])[1]["steps"]] == [lane]
+
+
 def test_a_machine_has_the_profiles_of_its_data_and_no_others(tmp_path: Path) -> None:
     plan = own(tmp_path, ("[cost.book]", "[cost.mine]"))
     assert said("cost", plan, "--profile", "mine")["cycles"] == 515

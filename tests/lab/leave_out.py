@@ -12,7 +12,8 @@ nine of ten of all loads (or all stores) of such classes: of n rows the one at r
 the same kinds lies in it nine times in ten, whatever law errors follow. Rows that the model prices alike and that
 measured alike are left out together: one that stayed would give the other away. A wide class speaks of transfers whose
 own narrow class has no band; where its rows are all of one narrow class, which is then another one, its band is no
-narrower than what holds nine of ten rows that are predicted without any row of their narrow class.
+narrower than what holds nine of ten rows that are predicted without any row of their narrow class; nor is the class of
+all stores, which stands behind theirs.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from lab.calibrate import (
 )
 from lab.points import Point, commands_of, hardware_points, static_points
 
-from dmaverify.cost.bands import SCATTERED, classes_of
+from dmaverify.cost.bands import SCATTERED, STORES, classes_of
 from dmaverify.cost.constants import TICKS, Constant, CostData, cost_data, profile_data
 from dmaverify.cost.model import cost
 from dmaverify.cost.sides import pairs_of
@@ -160,7 +161,11 @@ def bands(rows: Sequence[FitRow], apart: Sequence[FitRow] = ()) -> Bands:
 
 
 def _is_lent(name: str, rows: Sequence[FitRow]) -> bool:
-    """Whether all rows of a class are of one narrower class, so that its band is only asked of others."""
+    """Whether a class is only asked of others than its rows: all of them are of one narrower class, or it is the one
+    behind all classes of stores.
+    """
+    if name == STORES:
+        return True
     every = [classes_of_row(row.point) for row in rows]
     inside = [names[: names.index(name)] for names in every if name in names]
     return all(inside) and len({names[-1] for names in inside}) == 1

@@ -188,8 +188,11 @@ def _command(point: Point, cluster: int, first: int, slices: int, before: int) -
     stride = point.slices * run
     if point.regions:
         readers = -(-point.slices // point.regions)
-        inner = min(readers, slices)
+        inner, half = min(readers, slices), slices // 2
         walk = (Loop(slices // inner, run, inner * SLICE), *_slice_loops(inner, 0))
+        if inner <= half:  # each DMN has regions of its own
+            walk = (Loop(half // inner, run, inner * SLICE), Loop(inner, 0, SLICE))
+            walk += (Loop(2, half // inner * run, DMN_SLICES * SLICE),)
         base, stride = before // readers * run, point.regions * run
     loops = (Loop(each, stride, run), Loop(run // packet, packet, packet), *walk)
     if point.one_stack and packet == STACK:

@@ -123,6 +123,21 @@ def test_a_loop_that_no_descriptor_has_room_for_becomes_commands(
     assert found.bound <= found.cycles
 
 
+@pytest.mark.parametrize(("turns", "commands"), [(64, 1), (65, 2), (129, 3)])
+def test_a_loop_that_counts_too_far_is_cut_in_as_few_blocks_as_are_legal(turns: int, commands: int) -> None:
+    """The iteration counts to 64. Turn by turn 65 would be more commands than are made, and there would be no plan."""
+    text = f'''schema = 1
+target = "{FOLDER}"
+axes = {{ A = {turns}, B = 2, C = 2, D = 4 }}
+[transfer.t]
+dtype = "i32"
+source = {{ tier = "ddr", element = "A # {turns + 1}, B # 3, C # 4, D # 6" }}
+dest = {{ tier = "array", element = "A, B, C, D" }}
+'''
+    found = api.synthesize(text)
+    assert (len(found.commands), found.cycles) == (commands, 100 * commands + 16 * turns)
+
+
 def test_split_loops_are_found_in_the_order_of_either_memory(tmp_path: Path) -> None:
     """Six loops whose order the source's stream fixes, of 720 orders."""
     shutil.copytree(FOLDER, tmp_path / "shim")

@@ -230,6 +230,54 @@ write  = "[A=64:8191, C=8192:1]:1024"
     assert "A=64:8192, C=8192:1]:1024" in (shell.folder / "plan.toml").read_text().splitlines()[-1]
 
 
+SEVERAL = """schema = 1
+target = "rngd"
+[axes]
+A = 8
+B = 8
+C = 256
+[transfer.x]
+dtype  = "DTYPE"
+unit   = "elements"
+source = { tier = "hbm", element = "A, B, C" }
+dest   = { tier = "hbm", base = 1048576, element = "DEST" }
+read   = "[A=8:2048, B=8:READ, C=256:1]:256 HBM/D@0"
+write  = "[A=8:WRITE:1]:256 HBM/D@BASE"
+"""
+
+
+def several(dtype: str, dest: str, read: str, write: str, base: int) -> str:
+    names = {"DTYPE": dtype, "DEST": dest, "READ": read, "WRITE": write, "BASE": str(base)}
+    text = SEVERAL
+    for name, value in names.items():
+        text = text.replace(name, value)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("dtype", "dest", "wrong", "base", "right"),
+    [
+        ("i8", "B, A, C # 512", "256, B=8:2048, C=256", 1048576, "512, B=8:4096, C=256"),  # padded rows, stepped over
+        ("bf16", "A, B, C # 512", "2048, B=8:256, C=256", 524416, "4096, B=8:512, C=256"),  # one run so far
+    ],
+)
+def test_numbers_of_one_side_that_are_wrong_together_are_mended_together(shell, dtype, dest, wrong, base, right):
+    file = shell.write(several(dtype, dest, "256", wrong, base))
+    out = shell("check", "plan.toml")[1]
+    first, second = (text.split(",")[0] for text in (wrong, right))
+    assert f"set the write stride of `A` to {second} instead of {first} and the" in " ".join(out.split())
+    assert f"{first}, must be {second}" in out
+    assert shell("check", "--fix", "plan.toml")[0] == 0
+    assert file.read_text() == several(dtype, dest, "256", right, 524288 if dtype == "bf16" else base)
+
+
+def test_numbers_that_are_wrong_on_both_sides_are_left_alone(shell):
+    text = several("i8", "B, A, C", "512", "256, B=8:2304, C=256", 1048576)
+    file = shell.write(text)
+    code, out, _ = shell("check", "--fix", "plan.toml")
+    assert (code, "(checked" in out, file.read_text()) == (1, False, text)
+
+
 LONG = """schema = 1
 target = "rngd"
 [axes]

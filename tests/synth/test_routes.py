@@ -19,6 +19,7 @@ from dmaverify.plan.plan import Plan
 from dmaverify.synth.routes import best_route
 from dmaverify.synth.synthesize import known_covers
 from dmaverify.targets.target import load_target
+from dmaverify.values import replace
 
 HEAD = 'schema = 1\ntarget = "rngd"\n'
 HEAD_SPLIT = (
@@ -69,6 +70,10 @@ def test_a_head_split_goes_through_dm_unasked_and_both_hops_are_proved_as_one_pr
     assert found.cycles == sum(hop.cycles for hop in found.route.hops)
     assert not found.optimal
     assert found.bound <= found.cycles
+    assert found.band is None
+    band = replace(found, profile="schedule").band
+    assert band is not None  # of its hops, the widest: one profile has rows of both
+    assert band.name.startswith(("loads", "stores"))
     verdicts = api.check(found.plan)
     assert [(v.name, v.status.value) for v in verdicts] == [
         ("split-in", "proved"),

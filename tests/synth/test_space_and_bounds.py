@@ -19,8 +19,9 @@ from dmaverify.program.command import Command
 from dmaverify.prove.move.check import Options
 from dmaverify.report.synth import synth_text
 from dmaverify.synth import regions, search, shares
+from dmaverify.synth.shares import within_shared
 from dmaverify.synth.spans import low_first, ranges
-from dmaverify.synth.synthesize import synthesize
+from dmaverify.synth.synthesize import covers_of, machine_of, synthesize
 from dmaverify.targets.target import load_target
 from dmaverify.values import replace
 
@@ -79,6 +80,41 @@ def test_a_move_all_of_whose_covers_are_left_out_has_no_plan_and_says_why(monkey
     found = synthesize(moved, RNGD, axes=axes, advise=False)
     assert not found.found
     assert "no plan was found (covers of more than" in found.evidence[0]
+
+
+@pytest.mark.parametrize("padded", ["A % 3", "A % 3 # 9"])
+def test_padding_between_two_parts_of_an_axis_in_the_source_cuts_no_run(padded):
+    """With a cut at 9 of A, the four outer values would come as 3 and 1, in packets of 12 and 4 bytes."""
+    axes = {"A": 12, "B": 32}
+    source = {"tier": "hbm", "element": f"B, {padded}, A / 3"}
+    moved = move(axes, source, {"tier": "hbm", "base": 1 << 20, "element": "A % 3, B, A / 3"}, "f32")
+    found = synthesize(moved, RNGD, axes=axes, engines=1, advise=False)
+    assert found.optimal
+    assert {one.packet for one in found.commands} == {16}
+
+
+def test_slices_are_set_up_while_what_one_of_them_is_sent_waits_for_it():
+    """Two packets of five requests into a slice: with both times added nothing would be below 1,313.2 cycles."""
+    axes = {"A": 30, "B": 3, "C": 24}
+    source = {"tier": "hbm", "element": "C / 3, B, C % 3, A"}
+    moved = move(axes, source, {"tier": "dm", "base": 256, "slice": "C / 3 # 64", "element": "B, C % 3, A"}, "f32")
+    found = synthesize(moved, RNGD, axes=axes, profile="silicon", packet=1080, advise=False)
+    assert found.bound <= cost(found.commands, profile="silicon").cycles == found.cycles < 1303
+
+
+@pytest.mark.parametrize(("shared", "kept"), [(True, True), (False, False)])
+def test_a_slice_of_a_shared_region_is_one_engines_in_a_profile_whose_rows_have_it_so(shared, kept):
+    """Published schedules of one region: 10,069 and 5,308 cycles; parts of it by several engines were never timed."""
+    axes = {"R": 64, "H": 2048}
+    source = {"tier": "hbm", "element": "H" if shared else "R, H"}
+    moved = move(axes, source, {"tier": "dm", "slice": "R", "element": "H"}, "bf16")
+    for profile, own in (("schedule", kept), ("book", False)):
+        machine = machine_of(moved, RNGD, None, cost_data(profile))
+        within = [within_shared(box, machine.apart) for box in covers_of(moved, RNGD, machine).each[0].boxes]
+        assert any(within) == own
+    found = synthesize(moved, RNGD, axes=axes, profile="schedule", engines=2, advise=False)
+    assert found.band is not None
+    assert found.band.modelled
 
 
 UNEVEN = """schema = 1

@@ -150,15 +150,16 @@ class Case(Judgement):
             hint, span, labels = finding.hint, finding.span, finding.labels
             edits: tuple[Edit, ...] = ()
             if proposals and finding.severity is Severity.ERROR:
-                best = proposals[0]
-                hint = best.text
-                edits = (Edit(best.span, str(best.right)),) if best.span is not None else ()
-                if len(proposals) > 1:
-                    hint += f"; or {proposals[1].text}"
-                if best.span is not None:
-                    span = best.span
-                    others = tuple(x for x in labels if x.span not in (finding.span, span))
-                    labels = (Label(span, f"{best.printed}, must be {best.right}"), *others)
+                hint = "; or ".join(one.text for one in proposals)
+                changes = proposals[0].changes
+                at = [one.span for one in changes if one.span is not None]
+                edits = tuple(Edit(one.span, str(one.right)) for one in changes if one.span is not None)
+                edits = edits if len(at) == len(changes) else ()
+                if at:
+                    span = at[0]
+                    others = tuple(x for x in labels if x.span not in (finding.span, *at))
+                    told = [(one.span, f"{one.printed}, must be {one.right}") for one in changes[:MOST_TOLD]]
+                    labels = (*(Label(where, said) for where, said in told if where is not None), *others)
             record = records.get(finding.rule)
             self.findings.append(
                 replace(
@@ -184,10 +185,9 @@ class Case(Judgement):
             layouts = (result.joint.source, result.joint.dest)
 
         named = {b.command for b in result.broken if b.command is not None}
-        if len(named) > 1:
-            return []  # no single number of one command mends several
-        first = min(named, default=0)
-        commands = [commands[first], *commands[:first], *commands[first + 1 :]]
+        if len(named) < 2:
+            first = min(named, default=0)
+            commands, named = [commands[first], *commands[:first], *commands[first + 1 :]], {0} if named else set()
         left = max(1, REPAIR_COMMANDS // len(commands))
 
         def holds(changed: Sequence[Command]) -> bool:
@@ -195,7 +195,7 @@ class Case(Judgement):
             left -= 1
             return left >= 0 and self._would_hold((source, dest), changed)
 
-        return repairs(commands, layouts[0], layouts[1], holds)
+        return repairs(commands, named, layouts[0], layouts[1], holds)
 
     def _would_hold(self, tensors: tuple[Tensor, Tensor], commands: Sequence[Command]) -> bool:
         """Whether commands are proved for a move, quickly: what takes long counts as no."""

@@ -1,15 +1,15 @@
-"""Which single number would make a printed program right: proposals, each proved before it is said.
+"""Which numbers would make a printed program right: proposals, each proved before it is said.
 
-Knows: strides that one side's layout asks for, given what the other side walks; bases; the numbers of a derived
-program.
+Knows: strides and bases that one side's layout asks for, given what the other side walks.
 Does not know: how a proposal is shown.
-Law: a proposal changes one number of one command; it is returned only if the changed program keeps every core
-obligation.
+Law: a proposal changes one number of one command, or all numbers of one side that the other side asks for otherwise; it
+is returned only if the changed program keeps every core obligation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain, islice
 
 from dmaverify.errors import Span
 from dmaverify.layout.addresses import Layout
@@ -18,52 +18,106 @@ from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.space import LOCAL_LIMIT, SPAN, global_address
 from dmaverify.values import dataclass, replace
 
+SIDES = ("write", "read")
 MOST_TRIALS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
+class NumberChange:
     """`what` with its printed and its right number."""
 
     what: str
     span: Span | None
     printed: int
     right: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """The numbers that change, and the commands with them."""
+
+    changes: tuple[NumberChange, ...]
     commands: tuple[Command, ...]
 
     @property
     def text(self) -> str:
-        return f"set {self.what} to {self.right} instead of {self.printed} (checked: the move is then proved)"
+        told = dict.fromkeys(f"{one.what} to {one.right} instead of {one.printed}" for one in self.changes)
+        return f"set {' and '.join(told)} (checked: the move is then proved)"
 
 
 def repairs(
-    commands: Sequence[Command], source: Layout, dest: Layout, holds: Callable[[Sequence[Command]], bool]
-) -> list[Repair]:
-    """Proved proposals, best first; at most two, since a third says nothing more."""
+    commands: Sequence[Command], named: Collection[int], source: Layout, dest: Layout,
+    holds: Callable[[Sequence[Command]], bool],
+) -> list[Repair]:  # fmt: skip
+    """Proved proposals, best first; at most two, since a third says nothing more. `named`: commands that break
+    something, if it is known of which.
+    """
     found: list[Repair] = []
-    for trial, proposal in enumerate(_proposals(commands, source, dest)):
-        if trial >= MOST_TRIALS or len(found) == 2:
+    commands = [_as_written(command) for command in commands]
+    single = _singles(commands, source, dest) if len(named) < 2 else iter(())  # no single number mends several commands
+    every = dict.fromkeys((tuple(sorted(named)), tuple(range(len(commands)))))
+    several = (proposal for some in every for proposal in _sides(commands, some, source, dest))
+    for proposal in chain(islice(single, MOST_TRIALS), several):
+        if len(found) == 2:
             break
         if holds(proposal.commands):
             found.append(proposal)
     return found
 
 
-def _proposals(commands: Sequence[Command], source: Layout, dest: Layout) -> Iterator[Repair]:
+def _as_written(command: Command) -> Command:
+    """The command with a loop for each entry of its texts, where both count alike: a step that goes on on both sides by
+    mistake is no part of its burst.
+    """
+    read, write = (text.entries if text else () for text in (command.read_text, command.write_text))
+    if not read or [e.count for e in read] != [e.count for e in write] or (read[-1].stride, write[-1].stride) != (1, 1):
+        return command
+    loops = [
+        Loop(a.count, a.stride, b.stride, a.label if a.label == b.label or not b.label else b.label, a.span, b.span)
+        for a, b in zip(read[:-1], write[:-1], strict=True) if a.count > 1
+    ]  # fmt: skip
+    return replace(command, loops=tuple(loops), burst=read[-1].count)
+
+
+def _singles(commands: Sequence[Command], source: Layout, dest: Layout) -> Iterator[Repair]:
     for index, command in enumerate(commands):
-        for number, loop in enumerate(command.loops):
-            name = f" of `{loop.label}`" if loop.label else f" of loop {number}"
-            for side, stride, layouts in (
-                ("write", loop.read, (source, dest)),
-                ("read", loop.write, (dest, source)),
-            ):
-                wanted = translated(stride, *layouts)
-                have = loop.write if side == "write" else loop.read
-                if wanted is not None and wanted != have:
-                    span = _number_span(command, side, loop)
-                    changed = _with_stride(command, number, side, wanted)
-                    yield Repair(f"the {side} stride{name}", span, have, wanted, _swapped(commands, index, changed))
-        yield from _bases(commands, index, source, dest)
+        for number in range(len(command.loops)):
+            for side in SIDES:
+                for change, changed in _stride(command, number, side, source, dest):
+                    yield Repair((change,), _swapped(commands, index, changed))
+        for side in SIDES:
+            for change, changed in _base(command, side, source, dest):
+                yield Repair((change,), _swapped(commands, index, changed))
+
+
+def _sides(commands: Sequence[Command], named: Collection[int], source: Layout, dest: Layout) -> Iterator[Repair]:
+    """One side of the commands as the other side asks for it, where that is more than one number."""
+    for side in SIDES:
+        changes: list[NumberChange] = []
+        new = tuple(commands)
+        for index in named:
+            for number in range(len(commands[index].loops)):
+                for change, changed in _stride(new[index], number, side, source, dest):
+                    changes, new = [*changes, change], _swapped(new, index, changed)
+            for change, changed in _base(new[index], side, source, dest):
+                changes, new = [*changes, change], _swapped(new, index, changed)
+        if len(changes) > 1:
+            yield Repair(tuple(changes), new)
+
+
+def _stride(
+    command: Command, number: int, side: str, source: Layout, dest: Layout
+) -> Iterator[tuple[NumberChange, Command]]:
+    """The stride of a loop that the other side asks for, where it is another one."""
+    loop = command.loops[number]
+    have, other, layouts = (
+        (loop.write, loop.read, (source, dest)) if side == "write" else (loop.read, loop.write, (dest, source))
+    )
+    wanted = translated(other, *layouts)
+    if wanted is not None and wanted != have:
+        name = f"the {side} stride of " + (f"`{loop.label}`" if loop.label else f"loop {number}")
+        change = NumberChange(name, _number_span(command, side, loop), have, wanted)
+        yield change, _with_stride(command, number, side, wanted)
 
 
 def translated(stride: int, seen: Layout, other: Layout) -> int | None:
@@ -94,16 +148,13 @@ def translated(stride: int, seen: Layout, other: Layout) -> int | None:
     return None
 
 
-def _bases(commands: Sequence[Command], index: int, source: Layout, dest: Layout) -> Iterator[Repair]:
-    """The base that one side asks for, given the element at the other side's base."""
-    command = commands[index]
-    for side, port in (("write", command.write), ("read", command.read)):
-        local = base_asked(command, source, dest, side)
-        text = command.write_text if side == "write" else command.read_text
-        if local is not None and local != port.base:
-            changed = _with_base(command, side, replace(port, base=local))
-            span = text.base_span if text else None
-            yield Repair(f"the {side} base", span, port.base, local, _swapped(commands, index, changed))
+def _base(command: Command, side: str, source: Layout, dest: Layout) -> Iterator[tuple[NumberChange, Command]]:
+    """The base that one side asks for, given the element at the other side's base, where it is another one."""
+    port, text = (command.write, command.write_text) if side == "write" else (command.read, command.read_text)
+    local = base_asked(command, source, dest, side)
+    if local is not None and local != port.base:
+        change = NumberChange(f"the {side} base", text.base_span if text else None, port.base, local)
+        yield change, _with_base(command, side, replace(port, base=local))
 
 
 def base_asked(command: Command, source: Layout, dest: Layout, side: str) -> int | None:
