@@ -68,7 +68,7 @@ def drawn_kernels(seed: int) -> DrawnKernels:
         _changed(second, rng)
     texts = tuple("\n".join([HEAD, *_text(chains, rng)]) for chains in (first, second))
     if any("vector_fxp" in text for text in texts):
-        texts = tuple(text.replace("i8", "i32") for text in texts)
+        texts = tuple(text.replace("i8", "i32").replace("F # 32", "F # 8") for text in texts)  # a flit of 32 bytes
     return DrawnKernels((texts[0], texts[1]), (_left(first), _left(second)), kept)
 
 
@@ -204,7 +204,7 @@ def _tile(now: str, name: str, stage: Stage, source: str, at: str, to: str) -> s
 def _stream(stage: Stage, rows: str) -> str:
     """What stands between the begin of a pipeline and its end."""
     adds = f".vector_init().vector_fxp(FxpBinaryOp::AddFxp, {stage.adds}).vector_final()" if stage.adds else ""
-    return f".fetch::<m![{rows}], m![F]>().collect::<m![{rows}], m![F # 8]>(){adds}.commit_trim::<m![F]>()"
+    return f".fetch::<m![{rows}], m![F]>().collect::<m![{rows}], m![F # 32]>(){adds}.commit_trim::<m![F]>()"
 
 
 # ---------------------------------------------------------------- what it leaves

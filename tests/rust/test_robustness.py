@@ -10,10 +10,12 @@ import pytest
 from kernels import verdicts
 from lab.draws import counted
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, Source
+from dmaverify.machines.rngd.rust.code import first_error
 from dmaverify.machines.rngd.rust.module import NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
 from dmaverify.machines.rngd.rust.plans import read_kernel_plan_text
+from dmaverify.verdict import Status
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "rust"
 TEXTS = {path.name: path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.rs"))}
@@ -55,6 +57,9 @@ def test_mutated_examples_are_read(name: str, count: int) -> None:
         if end - at > 60:
             end = at + drawn.randrange(60)
         survives(text[:at] + " ".join(drawn.choice(WORDS) for _ in range(drawn.randrange(4))) + text[end:])
+
+
+WORST = (Status.PROVED, Status.UNKNOWN, Status.REFUTED, Status.ERROR)
 
 
 def test_random_words_are_read() -> None:
@@ -99,3 +104,31 @@ def test_a_name_is_looked_for_once_in_a_module_that_is_used_many_times(monkeypat
         survives("use furiosa_opt_std::prelude::*;\n" * times + text)
         counts.append(len(asked))
     assert counts[0] == counts[1] > 0
+
+
+HALF_TYPED = """use furiosa_opt_std::prelude::*;
+axes![A = 256, B = 64];
+type X = HbmTensor<i8, m![1], m![A, B]>;
+fn put(ctx: &mut Context, x: &X, y: &mut X, i: usize) {
+    x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(16 * i)
+        .to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![B], 16, m![A, B = 16 #{!} 64]>(16 * i));
+}
+#[device(chip = 1)]
+pub fn k(ctx: &mut Context, x: &X, n: usize) -> X {
+    let mut y = X::new();
+    if n > 3 { for i in 0..4 { put(ctx, x, &mut y, i); } } else { for i in 0..4 { put(ctx, x, &mut y, i); } }
+    y
+}
+"""
+
+
+def test_of_a_text_that_is_no_rust_throughout_nothing_is_proved_nor_refuted() -> None:
+    """A helper stayed PROVED, and a kernel REFUTED by what was left of it, wherever a word was missing or stood twice."""
+    told: dict[bool, set[Status]] = {True: set(), False: set()}
+    for number, word in enumerate([*re.finditer(r"\w+|[^\w\s]", HALF_TYPED)][::4]):
+        instead = f"{word[0]} {word[0]}" if number % 2 else ""
+        text = HALF_TYPED[: word.start()] + instead + HALF_TYPED[word.end() :]
+        found = {v.status for v in verdicts(read_kernel_plan_text(text, "kernel.rs"))}
+        told[first_error(Source("kernel.rs", text)) is not None] |= {max(found, key=WORST.index)}
+    assert told[True] == {Status.UNKNOWN}
+    assert told[False] > {Status.UNKNOWN}

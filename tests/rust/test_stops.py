@@ -168,6 +168,8 @@ ASKED = {  # what no number that a run is given lets pass, and what one does
     "let k = vec![0; n % 3][3];": "let k = vec![0; n % 3 + 2][3];", "let v = vec![0; n]; let k = v[n];": "let v = vec![0; n]; let k = v[3];", "let k = vec![1, 2][2];": "let k = vec![1, 2][1];",
     "let s = &t[..2]; let k = s[2];": "let s = &t[..2]; let k = s[1];", "let s = &t[n % 2 + 2..]; let k = s[2];": "let s = &t[n % 2 + 2..]; let k = s[1];",
     "let p = P { k: 1, j: n % 1 }; let k = 7 / p.j;": "let p = P { k: 1, j: n }; let k = 7 / p.j;", "let p = (1, n % 4 + 4); let k = t[p.1];": "let p = (1, n % 4 + 3); let k = t[p.1];",
+    "let k = n.clamp(3, 2);": "let k = n.clamp(3, 3);", "let k = n.clamp(m % 4 + 4, 3);": "let k = n.clamp(m % 4, 3);", "let k = n.ilog(n % 2);": "let k = n.ilog(n % 3);",
+    "let k = (n - n).ilog(2);": "let k = n.ilog(2);", "let k = 8usize.ilog(1);": "let k = 8usize.ilog(2);", "let k = 8.clamp(3, 2);": "let k = 8.clamp(2, 3);",
     "let k = &t[n % 4 + 4..3];": "let k = &t[n % 4..3];", "for k in t.chunks(n % 1) {}": "for k in t.chunks(n % 2) {}", "let k = t[9];": "let k = t[3];",
     "assert!(c); let k = 7 / (!c as usize);": "assert!(!c); let k = 7 / (!c as usize);", "let k = t[(n < m || !c) as usize + 4];": "let k = t[(n < m || !c) as usize + 3];",
 }  # fmt: skip
@@ -228,7 +230,7 @@ def test_that_a_run_passes_a_value_that_is_not_followed_is_a_condition(lines: st
 
 
 UNFOLLOWED = {  # calls that stop for some of the numbers that they are given, and what lets them come back
-    "n.ilog(m)": "n > 0 && m > 1", "n.clamp(m, 3)": "m <= 3", "n.wrapping_rem_euclid(m)": "m > 0",
+    "n.wrapping_rem_euclid(m)": "m > 0",
     "n.overflowing_div(m)": "m > 0", "[1, 2, 3].rchunks(n)": "n > 0", "[1, 2, 3].iter().nth(n).unwrap()": "n < 3",
     "usize::div_ceil(7, n)": "n > 0", "(0..n).last().unwrap()": "n > 0", "(n > 2).then_some(1).unwrap()": "n > 2",
     "foreign(n)": "n > 0", "foreign!(n)": "n > 0", "g(n)": "n > 0", "(h.g)(n)": "n > 0", "n.own()": "n > 0",
@@ -249,6 +251,23 @@ def test_a_call_that_is_not_followed_may_stop_for_any_number_that_a_run_is_given
 ])  # fmt: skip
 def test_a_call_that_comes_back_whatever_it_is_given_stops_no_run(call: str) -> None:
     assert judged(f"let k = {call}; if n > 0 {{ {ALL} }}", GIVEN, OWN) == "refuted"
+
+
+CONSTANT = {  # what stops every run or none, whatever numbers it is given, which nobody follows, and what surely comes back
+    'let k: usize = "x".parse().unwrap();': 'let k: Result<usize, _> = "x".parse();', 'let k = char::from_digit(1, 37);': "let k = char::from('a');",
+    "let k = [1, 2].split_at(3).0;": "let k = [1, 2].iter().rev();", "let mut v = vec![1]; v.remove(1);": "let mut v = vec![1]; v.clear();",
+    "let mut v = vec![1, 2]; v.drain(1..3);": "let mut v = vec![1, 2]; v.drain(..);", "let k = (1..=0).last().unwrap();": "let k = (0..=1).last().unwrap();",
+    "let k = [1, 2].iter().position(|&e| e == 3).unwrap();": "let k = [1, 2].iter().position(|&e| e == 3).is_some();", "let k = Ok::<u8, u8>(3).unwrap_err();": "let k = Ok::<u8, u8>(3).unwrap();",
+    "let k = [1, 2].iter().nth(2).unwrap();": "let k = [1, 2].iter().nth(1).unwrap();", "let k = Some(3).filter(|e| *e > 3).unwrap();": "let k = [3, 4].iter().rev().max().unwrap();",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "innocent"), CONSTANT.items())
+def test_that_a_call_of_constants_comes_back_is_a_condition(lines: str, innocent: str) -> None:
+    """All numbers that a run is given make it stop, or none (PROVED)."""
+    assert judged(f"{lines} {ALL}", BOOL) in ("given", "unknown")
+    assert judged(f"if b {{ {ALL} }} else {{ {lines} }}", NUMBERS) in ("proved", "unknown")
+    assert judged(f"if b {{ {lines} }} {ALL}", NUMBERS) == judged(f"{innocent} {ALL}", BOOL) == "proved"
 
 
 def test_what_a_call_gave_is_asked_for_where_it_is_unwrapped() -> None:

@@ -18,7 +18,7 @@ from dmaverify.machines.rngd.rust.asked_terms import below, equal, of_number, of
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.code import RangeEnds, named, range_at
 from dmaverify.machines.rngd.rust.declares import declares_method
-from dmaverify.machines.rngd.rust.doubts import DOUBTED, Doubts
+from dmaverify.machines.rngd.rust.doubts import Doubts
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.failures import beyond, fails, gives_none, method_fails
 from dmaverify.machines.rngd.rust.frames import Frame
@@ -52,6 +52,9 @@ _TABLES = {"array_expression", "reference_expression", "tuple_expression", "stru
 _LEAVES = "may leave"
 _STEPS = {"step_by", "chunks", "chunks_exact", "windows"}
 _AT = {*_STEPS, "get", "first", "last"}
+_HAS = {"first", "last", "min", "max", "next", "min_by_key", "max_by_key", "min_by", "max_by"}
+_LONG = {"iter", "into_iter", "rev", "copied", "cloned", "map", "enumerate"}
+"""Methods that give something where a list has an element, and adapters that leave it its length."""
 _NAMES_CALLED = {"identifier", "scoped_identifier", "generic_function", "field_expression"}
 _BY_TEXT = re.compile(r"(?<!\.)\b(?:min|max)$|\bsize_of\b|\.checked_\w+\(.*\.unwrap$", re.DOTALL)
 
@@ -136,6 +139,8 @@ class RustArithmetic(Doubts):
             way = self.outside(code, node, one, INTEGERS[kind], {one.id: value}, frame)
             if way is not None:
                 return self.nothing_where(super()._call_expression(code, node, frame, expected), way)
+            if isinstance(value, Numbers):
+                return replace(value, type=kind)
         by_name = function is None or function.type in _NAMES_CALLED
         while function is not None and function.type == "parenthesized_expression" and len(named(function)) == 1:
             function = named(function)[0]
@@ -154,7 +159,7 @@ class RustArithmetic(Doubts):
     ) -> Value:  # fmt: skip
         """A method of an integer, of what it is called on and given."""
         plain = not any(MOVES.search(one.text or b"") for one in arguments)
-        asked = isinstance(receiver, Numbers) or DOUBTED.match(name) is not None
+        asked = isinstance(receiver, Numbers) or self.has_none(code, node, name, arguments, frame)
         nothing: OnWay | None = None
         if asked and plain and not declares_method(frame.scope, name, of_integers=True):
             of = [named(node.children[0])[0], *arguments]
@@ -176,8 +181,9 @@ class RustArithmetic(Doubts):
             if found is not None:
                 return found
         result = super()._other(code, node, name, receiver, generics, arguments, frame, expected)
-        asked = DOUBTED.match(name) is not None or (isinstance(receiver, Sequence) and name in _STEPS)
+        asked = self.has_none(code, node, name, arguments, frame) or (isinstance(receiver, Sequence) and name in _STEPS)
         own = isinstance(receiver, Record) and self._find_method(receiver, name) is not None
+        asked = asked or (isinstance(receiver, Sequence) and self._has(code, node, name, receiver, arguments, frame))
         if not (asked or own or isinstance(receiver, (Pipeline, RustTensor))):
             result = self.comes_back(code, node, name, result, frame)
         return self.nothing_where(result, nothing) if nothing is not None else result
@@ -209,6 +215,16 @@ class RustArithmetic(Doubts):
             else None
         )
         return self.nothing_where(self.one_of(whole, None), way) if way is not None else None
+
+    def _has(self, code: Code, node: Node, name: str, whole: Sequence, arguments: list[Node], frame: Frame) -> bool:
+        """Whether a list of constants, or its iterator, surely has the element that a method asks for."""
+        of = named(node.children[0])[0]
+        while of.type == "call_expression" and code.text(of.children[0]).rpartition(".")[2] in _LONG:
+            of = named(of.children[0])[0]
+        constant = of.type in ("range_expression", "parenthesized_expression")
+        at = self.types.number(code, arguments[0], frame) if name in ("get", "nth") and len(arguments) == 1 else None
+        least = at.high + 1 if at is not None else int(name in _HAS)
+        return 0 < least <= (whole.count or 0) and (constant or self._stays(code, of, frame))
 
     def _stays(self, code: Code, node: Node, frame: Frame) -> bool:
         """Whether a list is as long as it is known to be: nothing can change it."""

@@ -144,7 +144,7 @@ class Bodies(Invocations):
         generic argument is known, and it is no recursion.
         """
         body = item.node.child_by_field_name("body")
-        if body is None or body.has_error or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
+        if body is None or item.node.has_error or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
             return False
         if any(name not in bound or not known(bound[name]) for name in told_by_calls(item)):
             return False

@@ -111,7 +111,7 @@ def held_buffer(
 
     shown = cells(whole)
     return HeldBuffer(
-        buffer.name if buffer is not None else "the tensor", prod(sizes) if tiled else 1,
+        buffer.name if buffer is not None and buffer.name else "the tensor", prod(sizes) if tiled else 1,
         None if shown is None else shown.cells,
         tuple(replace(access(one, at, one.site), partial=one.partial) for at, one in writes),
         tuple(replace(access(one, one.after, one.site), soft=one.soft) for one in needs),

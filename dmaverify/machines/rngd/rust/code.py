@@ -238,8 +238,7 @@ def child(node: Node, kind: str) -> Node | None:
 @lru_cache(maxsize=8)
 def first_error(source: Source) -> Span | None:
     """Where the text stops being Rust: the deepest place that the grammar could not read; None where it is all Rust."""
-    data = source.text.encode("utf-8", "replace")
-    code, node = Code(source, data), root_of(data)
+    code, node = parse_file(source)
     if not node.has_error:
         return None
     while (inner := next((one for one in node.children if one.has_error or one.is_missing), None)) is not None:

@@ -9,14 +9,17 @@ ends; where nobody knows of one, that there is one is a condition.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.accesses import Unjudged
+from dmaverify.machines.rngd.rust.code import first_error
 from dmaverify.machines.rngd.rust.endings import CHECKED
 from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.sites import Sites, is_kernel
+from dmaverify.machines.rngd.rust.values import Unknown
 from dmaverify.program.ways import OnWay
 from dmaverify.prove.flow.ways import Passed, Ways, WaysUndecided
 from dmaverify.values import replace
@@ -25,9 +28,13 @@ from dmaverify.verdict import Finding, Label, Severity
 if TYPE_CHECKING:
     from dmaverify.errors import Span
 
+NO_RUST = "cannot be read as Rust"
+
 
 def conclude(reader: Sites, item: Item) -> None:
-    """Says what the effects of a function that was read come to."""
+    """Says what the effects of a function that was read come to; nothing of one that is not Rust throughout."""
+    if item.node.has_error:
+        return
     ledger, stops = reader.ledger, reader.walk.stops
     listed = [effect.site for effect in ledger.effects if effect.site.number >= 0]
     inner = None if is_kernel(item) else list(ledger.remarks(inner=True))
@@ -133,3 +140,12 @@ def told_alone(sites: Sequence[Site], reader: Sites) -> None:
                 site.leave_open(finding)
             else:
                 site.remark(finding)
+
+
+def unread(code: Code, count: int, sites: Sequence[Site]) -> Iterator[Site]:
+    """That a file is not Rust throughout, where no call in it says so: what else it does is not known."""
+    broken = first_error(code.source)
+    if broken is not None and not any(NO_RUST in why.reason for site in sites for why in site.reasons):
+        told = Site(count, "new", broken, let="unread")
+        told.refuse(Unknown(f"a part of this file {NO_RUST}", broken, "a bracket or a sign is missing here or above"))
+        yield told

@@ -13,7 +13,7 @@ from fractions import Fraction
 from operator import add, and_, mul, or_, sub, xor
 from typing import Any
 
-from dmaverify.machines.rngd.rust.terms import NEW, KernelTerms, OperationTerm
+from dmaverify.machines.rngd.rust.terms import NEW, KernelTerms, OperationTerm, library_name
 
 _KEEPS = {
     "read", "to_dm", "to_hbm", "to_dm_view", "to_hbm_view", "begin", "fetch", "switch", "collect", "transpose",
@@ -44,7 +44,7 @@ def left_by(kernel: KernelTerms, ends: Sequence[int], given: Sequence[int]) -> l
     """What these buffers hold everywhere in the end, where the tensors that are given hold these numbers; None where
     that is not known.
     """
-    if any(_name(call) != ("FpBinaryOp", "MulF") for call in kernel.calls):  # which may stop every run
+    if any(library_name(call) != ("FpBinaryOp", "MulF") for call in kernel.calls):  # which may stop every run
         return [None for _ in ends]
     values: list[Number] = []
     kinds: list[str] = []
@@ -94,35 +94,19 @@ def _value(
     if one.op in _BINARY and len(told) == 2 and isinstance(of[0], Fraction):
         operand = of[1] if told[1] == ("content", 1) and len(of) == 2 else _number(told[1])
         return _made(told[0], of[0], operand, kind) if isinstance(operand, Fraction) else None
-    if one.op in _ZIPS and len(told) == 1 and isinstance(of[0], tuple) and _name(told[0])[1] in _TURNS:
+    if one.op in _ZIPS and len(told) == 1 and isinstance(of[0], tuple) and library_name(told[0])[1] in _TURNS:
         return _made(told[0], of[0][0], of[0][1], kind)
     return None
 
 
 def _made(operation: Hashable, left: Fraction, right: Fraction, kind: str) -> Fraction | None:
-    of, name = _name(operation)
+    of, name = library_name(operation)
     if kind != _OF.get(of) or (kind == "i32" and not left.denominator == right.denominator == 1):
         return None
     if name in _BITS:
         whole = of == "LogicBinaryOpI32" and min(left, right) >= 0
         return Fraction(_BITS[name](int(left), int(right))) if whole else None
     return Fraction(_MADE[name](left, right)) if name in _MADE else None
-
-
-def _name(operation: Hashable) -> tuple[str, str]:
-    """The type and the variant that a path of the library ends with; of `MulF(..)` that of the call."""
-    if isinstance(operation, tuple) and operation[:1] == ("as",):
-        operation = operation[2]
-    if isinstance(operation, tuple) and len(operation) > 1 and isinstance(operation[0], tuple):  # a call, or a method's
-        operation = operation[0] if not isinstance(operation[1], str) else None
-    if not isinstance(operation, tuple) or len(operation) != 2:
-        return "", ""
-    first, rest = operation[1]
-    imported = bool(first) and isinstance(first[0], tuple)
-    if imported and len(first) != 1:
-        return "", ""
-    parts = (*first[0], *rest) if imported else first
-    return (parts[-2], parts[-1]) if len(parts) > 1 else ("", "")
 
 
 def _number(words: Hashable) -> Fraction | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.asked_terms import below, either, equal, of_number, of_type, within
+from dmaverify.machines.rngd.rust.code import named
 from dmaverify.machines.rngd.rust.endings import OVERFLOWS, build_choice
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.failures import Failure
@@ -128,6 +129,12 @@ class Doubts(ControlFlow):
             return value is None or isinstance(value, Numbers) or id(value) in self.scalars or id(value) in self.meant
         return isinstance(read.get(node.id), Numbers) or node.type in _MADE
 
+    def has_none(self, code: Code, node: Node, name: str, arguments: Sequence[Node], frame: Frame) -> bool:
+        """Whether a method may have no result by what integers it is called on and given."""
+        if name not in ("clamp", "ilog"):
+            return DOUBTED.match(name) is not None
+        return all(self._integer(code, one, frame) for one in (named(node.children[0])[0], *arguments))
+
     def method_doubted(
         self, code: Code, node: Node, name: str, of: Sequence[Node], read: dict[int, Value], frame: Frame
     ) -> OnWay | None:
@@ -138,6 +145,11 @@ class Doubts(ControlFlow):
             self.doubted(code, node, of[1:], equal(terms[1], of_number(0)), frame)
         elif name in _LOGARITHMS and len(terms) == 1:
             self.doubted(code, node, of, below(terms[0], of_number(1)), frame)
+        elif name == "ilog" and len(terms) == 2:
+            none = either(below(terms[0], of_number(1)), below(terms[1], of_number(2)))
+            self.doubted(code, node, of, none, frame)
+        elif name == "clamp" and len(terms) == 3:
+            self.doubted(code, node, of[1:], below(terms[2], terms[1]), frame)
         elif way == "checked" and operation in SIGNS and len(terms) == 2:
             stops = WayTerm("stops", (self._operator(SIGNS[operation], *terms),))
             return self.doubt(code, node, of, stops, frame, every=True)

@@ -18,7 +18,7 @@ from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import in_prelude, methods_named
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.sites import Sites
-from dmaverify.machines.rngd.rust.values import Numbers, Opaque, Value, parts_in
+from dmaverify.machines.rngd.rust.values import Numbers, Opaque, RustTensor, Value, parts_in
 from dmaverify.program.ways import OnWay, WayChoice
 from dmaverify.values import replace
 
@@ -55,6 +55,20 @@ _COMES_BACK = re.compile(
 """Functions and methods of the standard library that give something whatever they are given, in builds that check no
 numbers; of `unwrap` that is asked where it stands.
 """
+_OF_LISTS = re.compile(
+    r"(?:split_at|rotate|select_nth|copy|clone|swap)_\w+|split_at|split_off|remove|insert|swap|drain|splice|windows"
+    r"|r?chunks(?:_exact)?(?:_mut)?|step_by|ilog|clamp|(?:unwrap|expect)_err"
+)
+_OF_TEXT = re.compile(r"from_(?:digit|str_radix)|to_digit")
+"""Methods and functions of the standard library that stop for some of what they are given, in every build."""
+
+
+def _may_stop(code: Code, node: Node, name: str) -> bool:
+    """Whether a call of the standard library may stop a run, whatever numbers the run is given."""
+    function, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    method = function is not None and function.type == "field_expression"
+    whole = given is not None and code.text(given) == "(..)"
+    return _OF_TEXT.fullmatch(name) is not None or (method and not whole and _OF_LISTS.fullmatch(name) is not None)
 
 
 class Endings(Sites):
@@ -83,27 +97,26 @@ class Endings(Sites):
 
     def comes_back(self, code: Code, node: Node, name: str, value: Value, frame: Frame) -> Value:
         """What a call gives that is not followed: numbers that it is given may decide whether it gives something, or
-        comes back. That it does for some is taken for granted.
+        comes back. That it does for some is taken for granted; where no run gives it others, it does for all or none.
         """
-        if not self.hangs(code, node, frame):
-            return value
-        if _COMES_BACK.fullmatch(name) is None or methods_named(frame.scope, name):
-            self.perhaps_ends()
-        if id(value) in self.scalars or id(value) in self.meant:
+        hangs, own = self.hangs(code, node, frame), bool(methods_named(frame.scope, name))
+        if (own or _COMES_BACK.fullmatch(name) is None) if hangs else (not own and _may_stop(code, node, name)):
+            self.perhaps_ends(granted=hangs)
+        if id(value) in self.scalars or id(value) in self.meant or (isinstance(value, RustTensor) and not hangs):
             return value
         made = replace(value)
-        self.unfollowed_calls[id(made)] = made
+        self.unfollowed_calls[id(made)] = made, hangs
         return made
 
-    def perhaps_ends(self) -> None:
-        """A run may end here, which is not known; that some run does not is taken for granted."""
+    def perhaps_ends(self, *, granted: bool = True) -> None:
+        """A run may end here, which is not known; that some run does not is taken for granted, or a condition."""
         with self.walk.chosen(self.walk.unsaid()):
-            self.walk.leave("call")  # it has no scope of its own, and is no stop that is known
+            self.walk.leave("call" if granted else "program")  # a call has no scope of its own: no stop that is known
 
     def unwrapped(self, value: Value) -> Value:
         """What `unwrap` and `expect` ask of that it is something."""
         if id(value) in self.unfollowed_calls and id(value) not in self.absent:
-            self.perhaps_ends()
+            self.perhaps_ends(granted=self.unfollowed_calls[id(value)][1])
         return self.something(value, "program")
 
     def nothing_at_all(self, what: str) -> Opaque:

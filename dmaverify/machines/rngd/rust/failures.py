@@ -54,6 +54,8 @@ def method_fails(name: str, given: list[Numbers]) -> Failure | None:
     if name == "pow" and a.single is not None and (power := settled(b)) is not None and power.single is not None:
         most = width_of("u128")
         return _outside(Numbers.of(a.single**power.single), a.type, checked=True) if 0 <= power.single <= most else None
+    if name == "ilog":
+        return Failure() if a.high <= 0 or b.high < 2 else None
     if name == "clamp" and len(given) == 3:
         ends = unified(given[1], given[2])
         return Failure() if ends is not None and ends[0].low > ends[1].high else None

@@ -25,7 +25,7 @@ from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.builds import left_out, over_builds
 from dmaverify.machines.rngd.rust.code import parse_file
-from dmaverify.machines.rngd.rust.conclusions import owners, told_alone
+from dmaverify.machines.rngd.rust.conclusions import NO_RUST, owners, told_alone, unread
 from dmaverify.machines.rngd.rust.crate import MOST_SEARCHED, Crate, crate_of, rust_files
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
 from dmaverify.machines.rngd.rust.in_text import judged_word
@@ -133,7 +133,7 @@ def _read(file: Path, path: str) -> KernelFile:
 
 def _file(code: Code, tree: Node, own: list[Site], count: int, library: Library) -> KernelFile:
     """A file with its calls in the order of the text, those in macros that nobody invokes too."""
-    every = [*own, *unused_macros(code, tree, count, own)]
+    every = [*own, *unused_macros(code, tree, count, own), *unread(code, count, own)]
     return KernelFile(code.source, tuple(sorted(every, key=lambda site: (site.span.start, site.number))), library)
 
 
@@ -226,16 +226,18 @@ def _function(reader: Bodies, item: Item, generics: dict[str, Value], own: Value
         reader.result, reader.instance, reader.let, reader.item = None, "", "", None
         reader.stack.clear()
         _refuse_within(reader, item, f"`{item.name}` nests too deep to be read")
-    body = item.node.child_by_field_name("body")
-    if body is not None and body.has_error:  # what stands behind it may mean something else than it seems to
-        _refuse_within(reader, item, f"a part of `{item.name}` cannot be read as Rust")
+    if item.node.has_error:
+        _refuse_within(reader, item, f"a part of `{item.name}` {NO_RUST}", lost=True)
 
 
-def _refuse_within(reader: Bodies, item: Item, why: str) -> None:
-    """Says of the calls in a function that something of it is not read."""
+def _refuse_within(reader: Bodies, item: Item, why: str, *, lost: bool = False) -> None:
+    """Says of the calls in a function that something of it is not read; `lost`: nor is what they seem to be."""
     span = item.code.span(item.node)
     for site in reader.sites:
         if site.span.source is span.source and span.start <= site.span.start < span.end:
+            if lost:
+                site.moves.clear()
+                site.remarks.clear()
             site.refuse(Unknown(why, site.span))
 
 

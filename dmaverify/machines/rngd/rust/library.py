@@ -35,6 +35,11 @@ class Library:
         return self.version >= (0, 6)
 
     @property
+    def orders_stages(self) -> bool:
+        """Whether a stage of a pipeline follows those alone that v0.6.0 names; before it a commit needs no trim."""
+        return self.version >= (0, 6)
+
+    @property
     def asserts_layouts(self) -> bool:
         """Whether a load asserts the number of clusters and slices and the 8-byte rule; since v0.4.0."""
         return self.version >= (0, 4)

@@ -18,10 +18,12 @@ from dmaverify.errors import Span
 from dmaverify.language.expr import axes_of
 from dmaverify.machines.rngd.rust.cells import share_cells
 from dmaverify.machines.rngd.rust.integers import ANY
+from dmaverify.machines.rngd.rust.stages import StageStream
 from dmaverify.machines.rngd.rust.values import PLACES, Dtype, Map, Numbers, Opaque, RustTensor, Unknown, Value
 from dmaverify.values import dataclass, field
 
 NEW = "new"
+NO_STREAM = StageStream("", 0, open="no pipeline")
 _MARK = re.compile(r"~\w*")
 
 
@@ -38,7 +40,7 @@ class OperationTerm:
 class Made:
     """A content on its way: its term, the views that were read for it since the last operation, and those operations
     that came before it in whatever order the machine takes. `register`: it stays in registers of the Tensor Unit.
-    `moves`: the view whose elements it holds, none of them changed.
+    `moves`: the view whose elements it holds, none of them changed; `stream`: what flows there in the Tensor Unit.
     """
 
     term: int
@@ -46,6 +48,7 @@ class Made:
     behind: frozenset[int] = frozenset()
     register: bool = False
     moves: RustTensor | None = None
+    stream: StageStream = NO_STREAM
 
 
 @dataclass(frozen=True)
@@ -177,3 +180,19 @@ class KernelTerms:
 def number_key(number: Numbers) -> Hashable:
     """A number with its type, where one is written."""
     return "number", number.single, "" if number.type == ANY else number.type
+
+
+def library_name(operation: Hashable) -> tuple[str, str]:
+    """The type and the variant that a path of the library ends with; of `MulF(..)` that of the call."""
+    if isinstance(operation, tuple) and operation[:1] == ("as",):
+        operation = operation[2]
+    if isinstance(operation, tuple) and len(operation) > 1 and isinstance(operation[0], tuple):  # a call, or a method's
+        operation = operation[0] if not isinstance(operation[1], str) else None
+    if not isinstance(operation, tuple) or len(operation) != 2:
+        return "", ""
+    first, rest = operation[1]
+    imported = bool(first) and isinstance(first[0], tuple)
+    if imported and len(first) != 1:
+        return "", ""
+    parts = (*first[0], *rest) if imported else first
+    return (parts[-2], parts[-1]) if len(parts) > 1 else ("", "")

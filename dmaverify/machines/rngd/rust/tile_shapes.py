@@ -212,18 +212,22 @@ def shows_padding(old: Expr, new: Expr) -> bool | None:
 
 def _both(one: Expr, other: Expr) -> tuple[CellArray, CellArray] | None:
     """The cells of both, up to the size of the greater one."""
+    size = max(one.size, other.size)
+    made = cells_of(one, size), cells_of(other, size)
+    return (made[0], made[1]) if made[0] is not None and made[1] is not None else None
+
+
+def cells_of(expr: Expr, size: int) -> CellArray | None:
+    """The finalized cells of the positions below `size`; None where these are too many, or no function of those."""
     import numpy as np
 
-    size = max(one.size, other.size)
     if size > MOST_CELLS:
         return None
-    every = np.arange(size, dtype=np.int64)
     try:
-        made = [cells_array(expr, every) for expr in (one, other)]
+        made = cells_array(expr, np.arange(size, dtype=np.int64))
     except ValueError:
         return None
-    sizes = [{part.name: part.size for part in walk(expr) if isinstance(part, Symbol)} for expr in (one, other)]
-    return finalize_array(made[0], sizes[0]), finalize_array(made[1], sizes[1])
+    return finalize_array(made, {part.name: part.size for part in walk(expr) if isinstance(part, Symbol)})
 
 
 def _in_line(places: Any, at: Any, rest: list[Any]) -> bool:
