@@ -167,6 +167,7 @@ class ProgramRun:
         for engine, lane in self._lanes(step, move, copies):
             mine = copies.engine == engine if engine is not None else np.ones(len(copies.read), np.bool_)
             piece = self._piece(i, lane, turn)
+            piece.moves = True
             for writes, at, tier in ((False, copies.read, move.source.tier), (True, copies.write, move.dest.tier)):
                 sure, maybe = at[mine & feeds & (at != NONE)], at[mine & (at != NONE)]
                 piece.touched.append(Touched(tier, writes, _halves(sure, unit), _halves(maybe, unit)))

@@ -82,21 +82,22 @@ class _Case(Judgement):
     def steps(self, known: Mapping[str, Verdict], path: str) -> None:
         """Every step by itself: the moves and accesses that it names, each once."""
         worst = "proved"
-        seen: set[str] = set()
+        seen: set[tuple[str, Any]] = set()
         for index, step in enumerate(self.program.steps):
             for work in (step.transfer, *step.accesses):
-                if work is None or (not step.inline and work.name in seen):
+                if work is None or (not step.inline and (work.name, step.around and step.loops) in seen):
                     continue
-                seen.add(work.name)
+                seen.add((work.name, step.around and step.loops))
                 verdict = None if step.inline else known.get(work.name)
-                if verdict is None:
+                alone = step.inline or (step.around and (verdict is None or verdict.status is Status.PROVED))
+                if verdict is None or alone:
                     verdict = self._judge(work, index, path)
                 if step.indirect is not None:  # what a plan promises of an index is assumed here, too
                     self.assumptions += [f"`{work.name}`: {a}" for a in verdict.assumptions if a.endswith(RUN_TIME)]
                 self.conditions += [one for one in verdict.conditions if one not in self.conditions]
                 if verdict.status is Status.REFUTED:
                     worst = "refuted"
-                    self._step_finding(index, work, verdict)
+                    self._step_finding(index, work, verdict, alone=alone)
                 elif verdict.status is not Status.PROVED and worst == "proved":
                     worst = "unknown"
         self.status["core/steps"] = worst
@@ -112,9 +113,10 @@ class _Case(Judgement):
         problems = self.program.steps[index].problems
         return check_transfer(work, problems=problems, keep=self.session.asked, **given)
 
-    def _step_finding(self, index: int, work: Transfer | Access, verdict: Verdict) -> None:
+    def _step_finding(self, index: int, work: Transfer | Access, verdict: Verdict, *, alone: bool) -> None:
+        """`alone`: nothing else in the plan shows what is wrong with it."""
         step = self.program.steps[index]
-        if step.inline:
+        if alone:
             self.findings += [replace(f, notes=(*f.notes, f"of step `{step.name}`")) for f in verdict.errors]
         ids = ", ".join(dict.fromkeys(f.rule for f in verdict.errors))
         self.findings.append(
@@ -126,7 +128,7 @@ class _Case(Judgement):
                 step.span,
                 {"step": step.name, "errors": ids},
                 source="obligations of the core: programs",
-                hint=f"see `{work.name}`" if not step.inline else "see the findings above",
+                hint=f"see `{work.name}`" if not alone else "see the findings above",
             )
         )
 

@@ -219,7 +219,8 @@ class _Excuse:
         return next((made.first(at) for at in made.cells(left)), "none")
 
     def _read(self, first: Tiles, second: Tiles, *, in_place: bool = False) -> bool:
-        readers = self._readers - {first.step, second.step}
+        own = {first.step, second.step}.difference({second.step} if self.elsewhere.reads_once(second.step) else ())
+        readers = self._readers - own
         return read_before(first, second, readers, self.order, self._has_all, in_place=in_place)
 
     @cached_property
