@@ -53,6 +53,32 @@ def test_an_iteration_that_reads_what_one_before_it_wrote_is_refuted_and_the_run
             assert not any("overlap" in f.rule for f in found.errors)
 
 
+@pytest.mark.parametrize(
+    ("fill", "first", "status"),
+    [
+        ("t", True, Status.PROVED),  # the row that is read is written in each iteration
+        ("5 - t", True, Status.UNKNOWN),  # some rows are, some before they are read
+        ("t", False, Status.UNKNOWN),  # behind the read
+        ("t + 10", True, Status.REFUTED),  # rows that nobody reads
+    ],
+)
+def test_what_another_step_writes_anew_in_each_iteration_is_no_longer_what_the_one_before_wrote(
+    fill: str, first: bool, status: Status
+) -> None:
+    text = ROWS.format(source=1024, dest=2048, turns=6).partition("[program.p]")[0]
+    row = f'element = "A, C", view = {{ tile = "A", length = 1, start = "{fill}", partial = true }}'
+    load = (
+        '[transfer.load]\ndtype = "i8"\nloop = { t = 6 }\n'
+        f'source = {{ tier = "hbm", base = 65536, {row.replace(", partial = true", "")} }}\n'
+        f'dest = {{ tier = "hbm", base = 1024, {row} }}\nstream = {{ packet = "C" }}\nengine = {{ dmn = 0 }}\n'
+    )
+    steps = [f'{{ transfer = "{name}" }}' for name in (("load", "t") if first else ("t", "load"))]
+    whole = f"{text}{load}[program.p]\nstep = [{', '.join(steps)}]\n"
+    alone, _, made = api.check(whole, options=Options(cross_check=1 << 16, repair=False))
+    assert (alone.status, made.status) == (Status.REFUTED, status), made.findings
+    assert {f.rule for f in made.errors} == ({"core/steps"} if status is Status.REFUTED else set())
+
+
 TILED = """schema = 1
 target = "rngd"
 axes = {{ A = 3, C = 64 }}
