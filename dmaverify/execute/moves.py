@@ -77,6 +77,7 @@ class TransferRun:
         self.promise: Promise  # of the iteration that is run
         self.values: Mapping[str, int] = {}
         self.beyond = False  # whether a tile shows what is no element, in this iteration
+        self.first: tuple[int, int] | None = None  # where views of printed commands begin in the first iteration
         self.written: dict[str, dict[int, int]] = {}  # by claim, where what iterations wrote came from, by address
 
     def at(self, values: Mapping[str, int]) -> Iterator[tuple[str, Copies | None, Outcome]]:
@@ -99,7 +100,9 @@ class TransferRun:
         if self.move.flows:
             claims.append(("the stream", *self._flowed(views)))
         if self.move.nests:
-            claims.append(("the commands", walked_nests(self.move.nests, self.machine), Outcome()))
+            claims.append(
+                ("the commands", walked_nests(self.move.nests, self.machine, [self._moved(views)]), Outcome())
+            )
         if not claims:
             claims.append(("the move", None, Outcome()))
         for word, copies, outcome in claims:
@@ -109,6 +112,14 @@ class TransferRun:
             else:
                 self._judge(copies, promise, outcome)
             yield word, copies, outcome
+
+    def _moved(self, views: tuple[SeenTensor, SeenTensor]) -> tuple[int, int]:
+        """How far the views have moved since the first iteration, of which the bases are printed."""
+        if any(view.outside or view.ragged or not view.shown.any() for view in views):
+            raise Beyond("a view of printed commands shows no whole tile")
+        read, write = (int(view.cells.address[view.shown].min()) for view in views)
+        self.first = self.first or (read, write)
+        return read - self.first[0], write - self.first[1]
 
     def _promise(self, views: tuple[SeenTensor, SeenTensor], outcome: Outcome) -> Promise:
         """What the units of both sides must hold at one iteration."""
