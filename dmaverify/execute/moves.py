@@ -15,7 +15,7 @@ Source: "DMA Engine", Implementation Details, Performance (packets and requests)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from dmaverify.execute.address import Batch, DeclaredRegion, must_fit, strided
 from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, find, placed, sizes_of
+from dmaverify.execute.hazards import Touched
 from dmaverify.execute.judge import UnitJudge
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.promise import (
@@ -76,6 +77,7 @@ class TransferRun:
         self.promise: Promise  # of the iteration that is run
         self.values: Mapping[str, int] = {}
         self.beyond = False  # whether a tile shows what is no element, in this iteration
+        self.first: tuple[int, int] | None = None  # where views of printed commands begin in the first iteration
         self.written: dict[str, dict[int, int]] = {}  # by claim, where what iterations wrote came from, by address
 
     def at(self, values: Mapping[str, int]) -> Iterator[tuple[str, Copies | None, Outcome]]:
@@ -98,7 +100,9 @@ class TransferRun:
         if self.move.flows:
             claims.append(("the stream", *self._flowed(views)))
         if self.move.nests:
-            claims.append(("the commands", walked_nests(self.move.nests, self.machine), Outcome()))
+            claims.append(
+                ("the commands", walked_nests(self.move.nests, self.machine, [self._moved(views)]), Outcome())
+            )
         if not claims:
             claims.append(("the move", None, Outcome()))
         for word, copies, outcome in claims:
@@ -108,6 +112,14 @@ class TransferRun:
             else:
                 self._judge(copies, promise, outcome)
             yield word, copies, outcome
+
+    def _moved(self, views: tuple[SeenTensor, SeenTensor]) -> tuple[int, int]:
+        """How far the views have moved since the first iteration, of which the bases are printed."""
+        if any(view.outside or view.ragged or not view.shown.any() for view in views):
+            raise Beyond("a view of printed commands shows no whole tile")
+        read, write = (int(view.cells.address[view.shown].min()) for view in views)
+        self.first = self.first or (read, write)
+        return read - self.first[0], write - self.first[1]
 
     def _promise(self, views: tuple[SeenTensor, SeenTensor], outcome: Outcome) -> Promise:
         """What the units of both sides must hold at one iteration."""
@@ -266,9 +278,9 @@ class TransferRun:
                 return True
         return False
 
-    def over_iterations(self, word: str, copies: Copies, outcome: Outcome, *, sure: bool = True) -> None:
+    def over_iterations(self, word: str, copies: Copies, outcome: Outcome) -> None:
         """Whether a unit that ends in a live cell is read where an iteration before, of the same claim, has written
-        something else; not `sure`: what others wrote there in between is not known.
+        something else, and nobody since.
         """
         if self.move.source.tier != self.move.dest.tier:
             return
@@ -276,13 +288,24 @@ class TransferRun:
         real = (copies.read != NONE) & (copies.write != NONE)
         read, write = copies.read[real], copies.write[real]
         found = np.array([known.get(at, at) for at in read.tolist()], np.int64)
-        if ((found != read) & (held(self.dest.region, self.promise.dest, write) >= 0)).any():
+        other = (found != read) & (held(self.dest.region, self.promise.dest, write) >= 0)
+        if other.any():
             said = "an iteration reads what one before it has written"
-            if not sure or copies.open_places or copies.open_engines or len(distinct(copies.engine)) > 1:
+            several = copies.open_places or copies.open_engines or len(distinct(copies.engine)) > 1
+            if several or (found[other] == NONE).all():
                 outcome.leave("core/overlap", f"{said}, if nothing else is done in between")
             else:
                 outcome.break_("core/overlap", said)
         known.update(zip(write.tolist(), found.tolist(), strict=True))
+
+    def replaced(self, touched: Iterable[Touched]) -> None:
+        """What another step surely writes, no iteration of this one has written; what it may write, one may have."""
+        halves = unit_bits_of(self.move.bits) // 4
+        for one in touched:
+            for known in self.written.values() if one.writes and one.tier == self.move.source.tier else ():
+                known.update(dict.fromkeys(known.keys() & set((one.maybe // halves).tolist()), NONE))
+                for at in known.keys() & set((one.sure // halves).tolist()):
+                    del known[at]
 
 
 PADDING = {

@@ -36,6 +36,7 @@ class LanePiece(RunPiece):
     step: int = 0
     turn: int = 0
     rooms: frozenset[int] = frozenset()  # slices with banks that its DMA works in
+    moves: bool = False  # a byte that it reads and writes it reads first, else core/overlap is broken
     context: str = ""  # of the step, where the lane is not it
 
 
@@ -95,12 +96,13 @@ def _of_tiles(one: StepWrites, whole: Numbers) -> bool:
 def _read_between(
     tier: str, one: StepWrites, other: StepWrites, pieces: Sequence[LanePiece], before: Sequence[int]
 ) -> Numbers:
-    """What other steps read after one of two iterations and before the other, whichever comes first."""
+    """What is read after one of two iterations and before the other writes, whichever comes first."""
     ends = [[n for n, p in enumerate(pieces) if (p.step, p.turn) == (w.step, w.turn)] for w in (one, other)]
     found = [np.zeros(0, np.int64)]
     for number, piece in enumerate(pieces):
         for early, late in (ends, ends[::-1]):
             first = mask(early)
-            if before[number] & first == first and all(before[n] >> number & 1 for n in late):
+            last = all(before[n] >> number & 1 for n in late) or (piece.moves and number in late)
+            if before[number] & first == first and last:
                 found += [t.sure for t in piece.touched if t.tier == tier and not t.writes]
     return np.concatenate(found)

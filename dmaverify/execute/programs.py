@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from math import prod
 from operator import or_
 from typing import TYPE_CHECKING
@@ -104,6 +104,8 @@ class ProgramRun:
                 self.machine.allow(self.outcome.ran)
                 for number, run in enumerate(runs[i]):
                     self._one(i, number, run, turn, values)
+                for run in (r for other in members if other != i for r in runs[other] if isinstance(r, TransferRun)):
+                    run.replaced(self._touched(i, turn))
 
     def _runner(self, work: RunMove | Reach | RunRows, loops: Loops) -> TransferRun | Fetching | Moved:
         if isinstance(work, RunMove):
@@ -149,12 +151,17 @@ class ProgramRun:
         self.pieces.append(LanePiece(lane, step=step, turn=turn, context="" if context == lane else context))
         return self.pieces[-1]
 
+    def _touched(self, step: int, turn: int) -> Iterator[Touched]:
+        """By the newest pieces, which are those of an iteration of a step."""
+        for piece in takewhile(lambda p: (p.step, p.turn) == (step, turn), reversed(self.pieces)):
+            yield from piece.touched
+
     def _moved(self, i: int, step: RunStep, run: TransferRun, turn: int, values: Mapping[str, int]) -> None:
         move = run.move
         claims = list(run.at(values))
         for word, copies, found in claims:
             if copies is not None and step.loops:
-                run.over_iterations(word, copies, found, sure=len(self.program.steps) == 1)
+                run.over_iterations(word, copies, found)
             self.outcome.take(found, f"{step.name}, {word}")
         copies = claims[-1][1]
         unit = unit_bits_of(move.bits)
@@ -167,6 +174,7 @@ class ProgramRun:
         for engine, lane in self._lanes(step, move, copies):
             mine = copies.engine == engine if engine is not None else np.ones(len(copies.read), np.bool_)
             piece = self._piece(i, lane, turn)
+            piece.moves = True
             for writes, at, tier in ((False, copies.read, move.source.tier), (True, copies.write, move.dest.tier)):
                 sure, maybe = at[mine & feeds & (at != NONE)], at[mine & (at != NONE)]
                 piece.touched.append(Touched(tier, writes, _halves(sure, unit), _halves(maybe, unit)))

@@ -173,7 +173,7 @@ class PlanExecution:
             flows = (replace(flows[0], engine=_engine(table.engine)),)
         formed = table.commands is not None
         nests = tuple((self.formed if formed else self.nests)(table, target, source, dest))
-        if nests and (source.tiles or dest.tiles or table.loop):
+        if formed and nests and (source.tiles or dest.tiles or table.loop):
             raise Beyond("printed commands of a view move with it")
         missing = self.readings.get(MISSING) == "broadcast-missing"
         word, windows = word_of(target, table.options), windows_of(target, table.options)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.errors import InputError, did_you_mean
 from dmaverify.language.toml_spans import Path
@@ -20,8 +20,9 @@ from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer
 from dmaverify.program.regions import Box, Region
 from dmaverify.program.schedule import Program, Step, bodies_of
+from dmaverify.program.views import Views
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema
@@ -115,7 +116,7 @@ def _step(reader: EntryReader, path: Path, index: int, table: schema.StepTable, 
             "a step is either a transfer or an access", span,
             'write `transfer = "NAME"` or `access = "NAME"` (or `gather`, `scatter`)',
         )  # fmt: skip
-    common = {
+    common: dict[str, Any] = {
         "context": table.context,
         "after": tuple(table.after),
         "earlier": tuple(table.earlier.items()),
@@ -126,7 +127,7 @@ def _step(reader: EntryReader, path: Path, index: int, table: schema.StepTable, 
     if said[0] in ("gather", "scatter"):
         one = _named(reader, (*here, said[0]), getattr(table, said[0]), said[0], parts.indirects)
         loops = tuple(reader.loops(here, table.loop).items())
-        return Step(table.name or one.name, one.whole, indirect=one, loops=loops, **common)  # type: ignore[arg-type]
+        return Step(table.name or one.name, _in_loops(one.whole, loops), indirect=one, loops=loops, **common)
     if table.transfer is not None:
         inline = not isinstance(table.transfer, str)
         if isinstance(table.transfer, str):
@@ -135,7 +136,9 @@ def _step(reader: EntryReader, path: Path, index: int, table: schema.StepTable, 
             known = reader.transfer(table.name or f"step-{index}", table.transfer, (*here, "transfer"))
         name = table.name or known.name
         loops = _loops(reader, here, table, (known.transfer,))
-        return Step(name, known.transfer, inline=inline, problems=known.problems, loops=loops, **common)  # type: ignore[arg-type]
+        moved = _in_loops(known.transfer, loops)
+        common["around"] = not inline and moved is not known.transfer
+        return Step(name, moved, inline=inline, problems=known.problems, loops=loops, **common)
     if isinstance(table.access, str | list):
         names = [table.access] if isinstance(table.access, str) else table.access
         places = [
@@ -143,11 +146,14 @@ def _step(reader: EntryReader, path: Path, index: int, table: schema.StepTable, 
         ]
         found = tuple(_named(reader, p, n, "access", parts.accesses) for p, n in zip(places, names, strict=True))
         loops = _loops(reader, here, table, found)
-        return Step(table.name or "+".join(names), None, found, loops=loops, **common)  # type: ignore[arg-type]
+        inside = tuple(_in_loops(one, loops) for one in found)
+        common["around"] = inside != found
+        return Step(table.name or "+".join(names), None, inside, loops=loops, **common)
     assert table.access is not None
     own = reader.access(table.name or f"step-{index}", table.access, (*here, "access"))
     loops = _loops(reader, here, table, (own,))
-    return Step(table.name or own.name, None, (own,), inline=True, loops=loops, **common)  # type: ignore[arg-type]
+    inside = (_in_loops(own, loops),)
+    return Step(table.name or own.name, None, inside, inline=True, loops=loops, **common)
 
 
 def _loops(
@@ -165,6 +171,16 @@ def _loops(
             )  # fmt: skip
         own = own or theirs
     return own
+
+
+W = TypeVar("W", Transfer, Access)
+
+
+def _in_loops(work: W, loops: tuple[tuple[str, int], ...]) -> W:
+    """What a step does, in the loops of the step: those are its own, as if it were written with them."""
+    if not loops or (work.views is not None and work.views.loops):
+        return work
+    return replace(work, views=(work.views or Views()).around(loops))
 
 
 def _named(reader: TableReader, path: Path, name: str, kind: str, known: Mapping[str, T]) -> T:

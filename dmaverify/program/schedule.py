@@ -46,7 +46,8 @@ class Step:
 
     `context` None: the engines of a transfer, or the accesses' own context. `inline` says that nothing else in the plan
     judges it. `reads` and `writes` name regions that its tensors must lie in. `loops` are around it, outer to inner;
-    steps that follow each other with the same loops are the body of these loops, done once per iteration.
+    steps that follow each other with the same loops are the body of these loops, done once per iteration. What a step
+    does has its loops; `around`: the plan judges it by itself without them.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Step:
     reads: str | None = None
     writes: str | None = None
     inline: bool = False
+    around: bool = False
     problems: tuple[PlanProblem, ...] = ()  # of the transfer; an access holds its own
     loops: tuple[tuple[str, int], ...] = ()
     indirect: Indirect | None = None  # a gather or scatter; `transfer` then stands for all that it may touch

@@ -25,7 +25,7 @@ from dmaverify.language.expr import Expr, Kind, Modulo, Padding, Resize, Stride,
 from dmaverify.language.numbers import moves
 from dmaverify.layout.digits import DigitForm, Gap, NotDigits, compile_digits, finalized
 from dmaverify.program.tensor import PLACES, Tensor
-from dmaverify.program.turns import Affine, Turn, fixed
+from dmaverify.program.turns import Affine, Turn, fixed, turns_of
 from dmaverify.values import dataclass, field, replace
 
 
@@ -136,6 +136,22 @@ class Views:
     turns: tuple[Turn, ...] = ()
     source: View | None = None
     dest: View | None = None
+
+    def around(self, loops: tuple[tuple[str, int], ...]) -> Views:
+        """These views, which have no loops, in loops that move none of them."""
+        turns = turns_of(loops, {})
+
+        def still(view: View | None) -> View | None:
+            if view is None:
+                return None
+            windows, steps = (
+                tuple(replace(one, start=fixed(one.start.constant, turns)) for one in some)
+                for some in (view.windows, view.steps)
+            )
+            chip, cluster, slice_, byte = (fixed(one.constant, turns) for one in view.shift)
+            return replace(view, windows=windows, steps=steps, shift=(chip, cluster, slice_, byte))
+
+        return Views(loops, turns, still(self.source), still(self.dest))
 
     @property
     def count(self) -> int:

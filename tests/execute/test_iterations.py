@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from dmaverify import api
+from dmaverify.execute.interpret import interpret
+from dmaverify.plan.execution import PlanExecution
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status
 
@@ -51,6 +53,75 @@ def test_an_iteration_that_reads_what_one_before_it_wrote_is_refuted_and_the_run
         else:
             assert found.status is not Status.ERROR, found.findings
             assert not any("overlap" in f.rule for f in found.errors)
+
+
+@pytest.mark.parametrize(
+    ("fill", "first", "status"),
+    [
+        ("t", True, Status.PROVED),  # the row that is read is written in each iteration
+        ("5 - t", True, Status.UNKNOWN),  # some rows are, some before they are read
+        ("t", False, Status.UNKNOWN),  # behind the read
+        ("t + 10", True, Status.REFUTED),  # rows that nobody reads
+    ],
+)
+def test_what_another_step_writes_anew_in_each_iteration_is_no_longer_what_the_one_before_wrote(
+    fill: str, first: bool, status: Status
+) -> None:
+    text = ROWS.format(source=1024, dest=2048, turns=6).partition("[program.p]")[0]
+    row = f'element = "A, C", view = {{ tile = "A", length = 1, start = "{fill}", partial = true }}'
+    load = (
+        '[transfer.load]\ndtype = "i8"\nloop = { t = 6 }\n'
+        f'source = {{ tier = "hbm", base = 65536, {row.replace(", partial = true", "")} }}\n'
+        f'dest = {{ tier = "hbm", base = 1024, {row} }}\nstream = {{ packet = "C" }}\nengine = {{ dmn = 0 }}\n'
+    )
+    steps = [f'{{ transfer = "{name}" }}' for name in (("load", "t") if first else ("t", "load"))]
+    whole = f"{text}{load}[program.p]\nstep = [{', '.join(steps)}]\n"
+    alone, _, made = api.check(whole, options=Options(cross_check=1 << 16, repair=False))
+    assert (alone.status, made.status) == (Status.REFUTED, status), made.findings
+    assert {f.rule for f in made.errors} == ({"core/steps"} if status is Status.REFUTED else set())
+
+
+PRINTED = """schema = 1
+target = "rngd"
+axes = {{ A = 8, C = 64 }}
+[transfer.t]
+dtype = "i8"
+loop = {{ t = {turns} }}
+source = {{ tier = "hbm", base = 4096, element = "A, C"{view} }}
+dest = {{ tier = "hbm", base = {dest}, element = "A, C"{view} }}
+[[transfer.t.command]]
+engine = {{ dmn = 0 }}
+read = "[{rows}:64, 64:1]:64 HBM/D@4096"
+write = "[{rows}:64, 64:1]:64 HBM/D@{dest}"
+[[transfer.t.command]]
+engine = {{ dmn = 0 }}
+read = "[{rows}:64, 64:1]:64 HBM/D@{second}"
+write = "[{rows}:64, 64:1]:64 HBM/D@{write}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("tiled", "down", "by", "wrong"),
+    [
+        (True, 64, 0, set()),  # row by row downwards: no row is written before it is read
+        (True, 64, -64, {"core/same-element"}),  # the second command reads the row of the first
+        (False, 256, 0, {"core/overlap"}),  # it writes what the first one reads in the next iteration
+        (False, 512, 0, set()),
+    ],
+)
+def test_printed_commands_are_run_in_the_order_of_the_iterations(
+    tiled: bool, down: int, by: int, wrong: set[str]
+) -> None:
+    view, rows = ', view = { tile = "A", length = 2, start = "2 * t" }' if tiled else "", 1 if tiled else 4
+    text = PRINTED.format(
+        turns=4 if tiled else 2, view=view, rows=rows, dest=4096 - down, second=4096 + 64 * rows + by,
+        write=4096 - down + 64 * rows,
+    )  # fmt: skip
+    (found,) = api.check(text, options=Options(cross_check=0, repair=False))
+    ran = interpret(*PlanExecution(text).work("t"))
+    assert {f.rule for f in found.errors} & wrong == wrong
+    assert wrong <= set(ran.wrong)
+    assert (found.status is Status.PROVED) == (not ran.wrong) == (not wrong)
 
 
 TILED = """schema = 1

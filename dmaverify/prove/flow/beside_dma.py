@@ -101,7 +101,7 @@ def access_parts(
             if nest is None:
                 unfit.append(access.name)
                 continue
-            turns, apart, exact = turns_of_access(steps[step], access)
+            turns, apart, exact = turns_of_access(access)
             if waits_between(order, step):
                 apart = len(turns)
             piece = order.of_step[step][0]  # an operation works in one lane

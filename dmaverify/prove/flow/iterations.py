@@ -17,7 +17,7 @@ from itertools import product
 from math import prod
 
 from dmaverify.program.access import Access
-from dmaverify.program.schedule import Order, Step
+from dmaverify.program.schedule import Order
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, Runs
 from dmaverify.prove.flow.touches import shown_positions
 from dmaverify.values import dataclass, replace
@@ -26,14 +26,14 @@ MOST_SEEN = 1 << 14  # slices of all iterations, listed one by one
 MOST_OPERATIONS = 512  # of one context, one after the other, to see what they would make without a change of operation
 
 
-def turns_of_access(step: Step, access: Access) -> tuple[tuple[tuple[int, int], ...], int, bool]:
+def turns_of_access(access: Access) -> tuple[tuple[tuple[int, int], ...], int, bool]:
     """The loops around an access, outer to inner: their counts, and how many bytes each moves it within its slice; how
     many of them, from the outermost, go to other slices, so that a run in a slice ends; whether all of those do, and
     wholly.
     """
     views = access.views
     if views is None:
-        return tuple((count, 0) for _, count in step.loops), 0, True
+        return (), 0, True
     view = access.view
     none = (0,) * len(views.turns)
     moves, slices = (none, none) if view is None else (view.shift[3].steps, view.shift[2].steps)

@@ -32,23 +32,26 @@ from dmaverify.prove.flow.hops import hop_findings
 from dmaverify.prove.flow.index_lists import shared_lists
 from dmaverify.prove.flow.regions import REGIONS, region_findings
 from dmaverify.prove.flow.starving_told import starving_finding
+from dmaverify.prove.flow.steps_told import step_findings
 from dmaverify.prove.flow.tile_outputs import Output, outputs
 from dmaverify.prove.flow.tiles import Together, worse
 from dmaverify.prove.flow.tiles import judge as judge_tiles
 from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
 from dmaverify.prove.flow.tiles_told import tile_findings, undecided_tiles
 from dmaverify.prove.flow.touches import StepWork, work_of
+from dmaverify.prove.flow.written_since import written_since
 from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.move.check import Options, check_access, check_transfer
 from dmaverify.prove.move.full import FROM_DEFINITIONS
+from dmaverify.prove.move.in_place import BETWEEN
 from dmaverify.prove.move.index_case import RUN_TIME
 from dmaverify.prove.move.indirect import check_indirect
 from dmaverify.prove.move.preconditions import meaningless
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import kept_memory
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass, replace
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding, Severity, Status, Verdict
 
 TILES = ("core/tiles-once", "core/tiles-cover")
@@ -61,6 +64,7 @@ class _Case(Judgement):
     program: Program
     session: Session
     starved: Starvation | None = None
+    later: list[tuple[int, Transfer | Access, Verdict, bool]] = field(default_factory=list)  # see `replaced`
 
     # ------------------------------------------------------------ steps
 
@@ -82,25 +86,43 @@ class _Case(Judgement):
     def steps(self, known: Mapping[str, Verdict], path: str) -> None:
         """Every step by itself: the moves and accesses that it names, each once."""
         worst = "proved"
-        seen: set[str] = set()
+        seen: set[tuple[str, Any]] = set()
         for index, step in enumerate(self.program.steps):
             for work in (step.transfer, *step.accesses):
-                if work is None or (not step.inline and work.name in seen):
+                if work is None or (not step.inline and (work.name, step.around and step.loops) in seen):
                     continue
-                seen.add(work.name)
+                seen.add((work.name, step.around and step.loops))
                 verdict = None if step.inline else known.get(work.name)
-                if verdict is None:
+                alone = step.inline or (step.around and (verdict is None or verdict.status is Status.PROVED))
+                if verdict is None or alone:
                     verdict = self._judge(work, index, path)
                 if step.indirect is not None:  # what a plan promises of an index is assumed here, too
                     self.assumptions += [f"`{work.name}`: {a}" for a in verdict.assumptions if a.endswith(RUN_TIME)]
                 self.conditions += [one for one in verdict.conditions if one not in self.conditions]
-                if verdict.status is Status.REFUTED:
+                if all(one.values.get("between") == BETWEEN["between"] for one in verdict.errors) and verdict.errors:
+                    self.later.append((index, work, verdict, alone))
+                elif verdict.status is Status.REFUTED:
                     worst = "refuted"
-                    self._step_finding(index, work, verdict)
+                    self.findings += step_findings(step, work.name, verdict, alone=alone)
                 elif verdict.status is not Status.PROVED and worst == "proved":
                     worst = "unknown"
         self.status["core/steps"] = worst
         self.by["core/steps"] = f"{len(self.program.steps)} steps, {len(seen)} moves and accesses, each by itself"
+
+    def replaced(self, works: Sequence[StepWork], order: Order | None) -> None:
+        """Steps of which an iteration writes what a later one reads (`later`), which is refuted unless other steps of
+        the loop write it again before.
+        """
+        later, self.later = self.later, []
+        for index, work, verdict, alone in later:
+            step, status = self.program.steps[index], {"none": "refuted", "all": "proved", "some": "unknown"}
+            found = "none" if order is None else written_since(index, self.program.steps, works, order)
+            self.status["core/steps"] = worse(self.status["core/steps"], status[found])
+            if found == "none":
+                self.findings += step_findings(step, work.name, verdict, alone=alone)
+            if found == "some":
+                said = f"whether others write all that `{step.name}` reads anew in each iteration"
+                self.assumptions.append(f"not decided: {said}")
 
     def _judge(self, work: Transfer | Access, index: int, path: str) -> Verdict:
         indirect = self.program.steps[index].indirect
@@ -111,24 +133,6 @@ class _Case(Judgement):
             return check_access(work, keep=self.session.asked, **given)
         problems = self.program.steps[index].problems
         return check_transfer(work, problems=problems, keep=self.session.asked, **given)
-
-    def _step_finding(self, index: int, work: Transfer | Access, verdict: Verdict) -> None:
-        step = self.program.steps[index]
-        if step.inline:
-            self.findings += [replace(f, notes=(*f.notes, f"of step `{step.name}`")) for f in verdict.errors]
-        ids = ", ".join(dict.fromkeys(f.rule for f in verdict.errors))
-        self.findings.append(
-            Finding(
-                "core/steps",
-                Severity.ERROR,
-                f"step `{step.name}` is refuted by itself: {ids}",
-                f"step {step.name}",
-                step.span,
-                {"step": step.name, "errors": ids},
-                source="obligations of the core: programs",
-                hint=f"see `{work.name}`" if not step.inline else "see the findings above",
-            )
-        )
 
     # ------------------------------------------------------------ hazards
 
@@ -340,6 +344,7 @@ def check_program(
             case.status["core/steps"] = worse(case.status.get("core/steps"), "unknown")
         else:
             _judge(case)
+        case.replaced((), None)
     if keep is not None:
         keep += case.session.asked
     case.status.setdefault("core/well-formed", "proved")
@@ -376,7 +381,7 @@ def _judge(case: _Case) -> None:
             "write it into the loop, or give the steps loops of their own",
         )
         return
-    for part in (case.hazards, case.lists, case.at_start, case.tiles, case.regions, case.starvation):
+    for part in (case.replaced, case.hazards, case.lists, case.at_start, case.tiles, case.regions, case.starvation):
         part(works, order)
     case.bare(works)
     case.ask(works, order)

@@ -34,12 +34,13 @@ def read_before(
     first: W, second: W, readers: Iterable[int], order: Order, has_all: HasAll[W], *, in_place: bool = False
 ) -> bool:
     """Whether some of these steps read all that `first` wrote, or all that `second` writes, between the two; of one
-    write and itself, between two iterations of it. `in_place`: the one write has each element in one place alone, and
-    is read as loops move it: reads behind it in one iteration and ahead of it in the next are as one.
+    write and itself, between two iterations of it. What the second step reads itself, it reads before it writes.
+    `in_place`: the one write has each element in one place alone, and is read as loops move it: reads behind it in one
+    iteration and ahead of it in the next are as one.
     """
     body, precedes = order.steps_of_one_body, order.step_precedes
     one, two = first.step, second.step
-    near = [r for r in readers if r != one]
+    near = [r for r in readers if r != one or one == two]
     if body(one, two) and not precedes(one, two):  # the second one comes around
         near = [r for r in near if body(r, one)]
         behind, ahead = [r for r in near if precedes(one, r)], [r for r in near if r == two or precedes(r, two)]

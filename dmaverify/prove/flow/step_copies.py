@@ -17,7 +17,7 @@ from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Step
 from dmaverify.program.space import unit_bits_of
-from dmaverify.program.turns import Affine, Turn, turns_of
+from dmaverify.program.turns import Affine, Turn
 from dmaverify.program.views import Views
 from dmaverify.prove.flow.alone_copies import Alone, NoCopies, alone, cells_of
 from dmaverify.prove.flow.touches import Memory, StepWork, lane_of, memory_at
@@ -87,7 +87,7 @@ def copies_of(step: Step, work: StepWork, target: Target, unit_bits: int) -> Ste
     transfer = step.transfer
     assert transfer is not None
     own = unit_bits_of(target.dtypes[transfer.dtype])
-    views = transfer.views or Views(step.loops, turns_of(step.loops, {}))
+    views = transfer.views or Views()
     shifts = shift_units(views.source, views, target, own), shift_units(views.dest, views, target, own)
     made = StepCopies(turns=views.turns, shifts=shifts, scale=own // unit_bits)
     if step.indirect is not None:

@@ -185,8 +185,8 @@ class _Excuse:
         return _element(self.output, (tiles, tiles), (counters, later), point)
 
     def unread(self, one: Tiles, other: Tiles, found: SharedElement | str, session: Session) -> SharedElement | str:
-        """What two tiles share (`found`) less what a step between them reads; "none" where that is nothing, "unknown"
-        where the earlier one may come around before the other was read.
+        """What two tiles share (`found`) less what a step between them reads; "none" where that is nothing and the
+        earlier one does not come around before the other was read.
         """
         precedes, body = self.order.step_precedes, self.order.steps_of_one_body
         first, second = (other, one) if precedes(other.step, one.step) else (one, other)
@@ -194,7 +194,7 @@ class _Excuse:
             return found
         answer = "none" if self._read(first, second) else self._shared_less(one, other, found)
         around = body(first.step, second.step) and not self._at_once(first, second, session)
-        return "unknown" if answer == "none" and around and not self._read(second, first) else answer
+        return found if answer == "none" and around and not self._read(second, first) else answer
 
     def _shared_less(self, one: Tiles, other: Tiles, found: SharedElement | str) -> SharedElement | str:
         """An element of both that no step between them reads, in whatever iteration."""
@@ -219,7 +219,8 @@ class _Excuse:
         return next((made.first(at) for at in made.cells(left)), "none")
 
     def _read(self, first: Tiles, second: Tiles, *, in_place: bool = False) -> bool:
-        readers = self._readers - {first.step, second.step}
+        own = {first.step, second.step}.difference({second.step} if self.elsewhere.reads_once(second.step) else ())
+        readers = self._readers - own
         return read_before(first, second, readers, self.order, self._has_all, in_place=in_place)
 
     @cached_property

@@ -32,7 +32,7 @@ from dmaverify.program.regions import Box, box_of
 from dmaverify.program.schedule import DMA_CONTEXT, Step
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
-from dmaverify.program.turns import Turn, turns_of
+from dmaverify.program.turns import Turn
 from dmaverify.program.views import View, Views
 from dmaverify.prove.flow.live_cells import live_walk, read_whole, written_whole
 from dmaverify.prove.meet import Walk, side_of
@@ -107,12 +107,11 @@ def work_of(index: int, step: Step, target: Target) -> StepWork:
 
 def _around(work: StepWork, step: Step, target: Target) -> StepWork:
     """The work with the step's loops around every walk: each side moves as its view does."""
-    plain = Views(step.loops, turns_of(step.loops, {}))
     named = {one.name: one.views for one in step.accesses}
     touches = []
     for touch in work.touches:
-        only = named.get(touch.what.partition(" ")[2]) if step.transfer is None else step.transfer.views
-        views = only or plain
+        views = named.get(touch.what.partition(" ")[2]) if step.transfer is None else step.transfer.views
+        assert views is not None  # those of the loops, at least
         view = None if touch.fixed else views.dest if touch.writes else views.source
         steps = shift_units(view, views, target, touch.unit_bits).steps
         walk = Walk(touch.walk.base, (*zip((t.count for t in views.turns), steps, strict=True), *touch.walk.loops))

@@ -29,6 +29,7 @@ from dmaverify.targets.target import Target
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
+BETWEEN = {"between": "iterations"}  # of a finding: each iteration by itself is safe
 IN_ANY_ORDER = "the order, whatever it is: every byte is read from where it is written"
 
 
@@ -53,7 +54,8 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     ends = (first + source.element.size * case.bits, second + dest.element.size * case.bits)
     low, high = max(first, second) // 8, -(-min(ends) // 8)
     session = Session(case.options.rlimit)
-    early, commands = _written_early(case, programs, session)
+    around = 0 if views is None else len(views.turns)
+    early, commands = _written_early(case, programs, session, around)
     if early is None:
         if any(relies_on_order(one, session) for one in programs):
             case.conditions.append("its commands share one engine (they name none, and in parallel they would race)")
@@ -79,7 +81,7 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
             f"source and destination share bytes {low}..{high - 1} of {source.tier}: {_risk(early)}",
             "dest",
             dest.base_span or dest.span,
-            {"from": low, "to": high - 1},
+            {"from": low, "to": high - 1, **(BETWEEN if isinstance(early, Early) and early.later else {})},
             _early_witness(commands, early, case.spaces[0]) if isinstance(early, Early) else None,
             source="obligations of the core",
             hint=f"place the destination at {-(-ends[0] // 8)} or later, or move through another region",
@@ -155,17 +157,21 @@ def lie_apart(source: Tensor, dest: Tensor, space: Space, bits: int, dest_bits: 
 
 
 def _written_early(
-    case: Case, programs: Sequence[Sequence[Command]], session: Session
+    case: Case, programs: Sequence[Sequence[Command]], session: Session, around: int
 ) -> tuple[Early | str | None, Sequence[Command]]:
-    """As `written_early`, of the first program where it is so; "no order" where no commands could have one."""
+    """As `written_early`, of the first program where it is so, rather in one iteration; "no order" where no commands
+    could have one.
+    """
     if not programs:
         return "no order", ()
     request = case.target.geometry.get("request_bytes", 0) * 8 // unit_bits_of(case.bits)
     answers = [
-        (written_early(_named(case.target, one), session, () if request else _streams(case, len(one)), request), one)
+        (written_early(_named(case.target, one), session, () if request else _streams(case, len(one)), request,
+                       around), one)
         for one in programs
     ]  # fmt: skip
-    worst = [a for a in answers if a[0] not in (None, "unknown")] or [a for a in answers if a[0] is not None]
+    worst = [a for a in answers if isinstance(a[0], Early)] or [a for a in answers if a[0] is not None]
+    worst.sort(key=lambda one: isinstance(one[0], Early) and one[0].later)
     return worst[0] if worst else (None, ())
 
 
@@ -195,6 +201,8 @@ def _named(target: Target, commands: Sequence[Command]) -> list[Command]:
 def _risk(early: Early | str) -> str:
     if isinstance(early, str):
         return "without commands nothing says in which order they are read and written"
+    if early.later:
+        return "an iteration writes one of them before a later one reads it"
     if early.write[0] == early.read[0] and early.write[1][:-1] == early.read[1][:-1]:
         return "what is moved first lands on what the same run has still to read"
     return "the order of the commands writes one of them before it is read"

@@ -12,7 +12,8 @@ than the machine's requests is several of them. So byte b is at risk when reques
 it. For each loop d: the loops outside agree, at d p is below q, the loops inside are free; that is one equation of
 bounded integers. Commands of one engine follow each other in the written order; those of two engines are not ordered,
 so any shared byte is at risk. Commands that name no engine are taken to share one: `relies_on_order` says where that
-matters.
+matters. Loops `around` all commands are the outermost ones of each: in one of their iterations all are done, and those
+of one engine before those of its next iteration.
 
 A machine without requests (`Streams`) does not read a burst as a whole before it is written either: it moves words,
 which are aligned in memory, in order, and reads no further than it must. Let the destination lie `gap` units above the
@@ -32,6 +33,7 @@ Sequencer Internals; Implementation Details), the obligation core/overlap.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.space import global_address
@@ -52,11 +54,14 @@ from dmaverify.values import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Early:
-    """A byte (global address, in units) that `write` puts there before `read` has read it: (command, counters)."""
+    """A byte (global address, in units) that `write` puts there before `read` has read it: (command, counters); `later`
+    where only another iteration of the loops around all commands reads it.
+    """
 
     write: tuple[int, tuple[int, ...]]
     read: tuple[int, tuple[int, ...]]
     address: int
+    later: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,31 +75,53 @@ class Streams:
 
 
 def written_early(
-    commands: Sequence[Command], session: Session, streams: Sequence[Streams] = (), request_units: int = 0
+    commands: Sequence[Command],
+    session: Session,
+    streams: Sequence[Streams] = (),
+    request_units: int = 0,
+    around: int = 0,
 ) -> Early | str | None:
     """A byte that is written before it is read, None if there is none, or "unknown". `streams`: how a machine moves the
     units of each command, of all where it is one; `request_units`: units of a request, which is read before it is
-    written (0: a burst of any length is one).
+    written (0: a burst of any length is one); `around`: how many loops are around all commands.
     """
-    open_ = False
     reads = [_walk(c, writes=False) for c in commands]
     writes = [_walk(c, writes=True) for c in commands]
-    for i, writer in enumerate(commands):
-        for j, reader in enumerate(commands):
-            if writer.write.tier != reader.read.tier or apart(difference(writes[i], reads[j])):
-                continue
-            if i == j:
-                found = _within(i, writer, session, streams[min(i, len(streams) - 1)] if streams else None)
-                if found is None and 0 < request_units < writer.burst:
-                    found = _in_burst(i, writer, request_units, session)
-            elif writer.engine != reader.engine or i < j:
-                found = _across(i, j, writer, writes[i], reads[j], session)
-            else:
-                continue
+    pairs = [
+        (i, j)
+        for i, j in product(range(len(commands)), repeat=2)
+        if commands[i].write.tier == commands[j].read.tier and not apart(difference(writes[i], reads[j]))
+    ]
+
+    def once(i: int, j: int) -> Early | str | None:
+        """In one iteration of the loops around, or where nothing orders any two."""
+        writer, reader = commands[i], commands[j]
+        if i == j:
+            found = _within(i, writer, session, streams[min(i, len(streams) - 1)] if streams else None, around)
+            if found is None and 0 < request_units < writer.burst:
+                found = _in_burst(i, writer, request_units, session)
+            return found
+        if writer.engine != reader.engine or (i < j and not around):
+            return _across(i, j, writer, writes[i], reads[j], session)
+        return _levels((i, j), (writer, reader), [(around, False)], session) if i < j else None
+
+    def again(i: int, j: int) -> Early | str | None:
+        """In a later one."""
+        writer, reader = commands[i], commands[j]
+        levels = [(level, True) for level in reversed(range(around))]
+        found = _levels((i, j), (writer, reader), levels, session) if writer.engine == reader.engine else None
+        return replace(found, later=True) if isinstance(found, Early) else found
+
+    for ask in (once, again):
+        open_ = False
+        for pair in pairs:
+            found = ask(*pair)
             if isinstance(found, Early):
                 return found
             open_ = open_ or found == "unknown"
-    return "unknown" if open_ else None
+        if open_:
+            return "unknown"
+    return None
 
 
 def relies_on_order(commands: Sequence[Command], session: Session) -> bool:
@@ -158,7 +185,7 @@ def _inside(index: int, command: Command, session: Session, streams: Streams) ->
         parts = [(loop.write - loop.read, name) for name, loop in zip(names, command.loops, strict=True)]
         variables, parts, names = [*variables, ("gap", low, high)], [*parts, (-1, "gap")], [*names, "gap"]
         query, answer = _asked(
-            variables, parts, command, session, *(_cut(command, names[:-1], windows) if near else ())
+            variables, parts, (command, command), session, *(_cut(command, names[:-1], windows) if near else ())
         )
         if answer.status == "unsat":
             continue
@@ -167,9 +194,9 @@ def _inside(index: int, command: Command, session: Session, streams: Streams) ->
         best = session.smallest(query, names, answer).model
         outer = tuple(best[name] for name in names[:-1])
         if not near:
-            return _met(index, command, (*outer, 0), (*outer, best["gap"]))
+            return _met((index, index), (command, command), (*outer, 0), (*outer, best["gap"]))
         cut, gap = _first_cut(command, outer, windows or ()), best["gap"]
-        return _met(index, command, (*outer, max(cut - gap, 0)), (*outer, max(cut, gap)))
+        return _met((index, index), (command, command), (*outer, max(cut - gap, 0)), (*outer, max(cut, gap)))
     return None
 
 
@@ -197,35 +224,46 @@ def _first_cut(command: Command, counters: Sequence[int], windows: Sequence[int]
     return min(ends)
 
 
-def _within(index: int, command: Command, session: Session, streams: Streams | None) -> Early | str | None:
+def _within(index: int, command: Command, session: Session, streams: Streams | None, around: int) -> Early | str | None:
     """Level by level, from the innermost loop: an iteration that writes what a later one reads."""
     inside = None if streams is None else _inside(index, command, session, streams)
     if isinstance(inside, Early):
         return inside
-    open_ = inside == "unknown"
-    for level in reversed(range(len(command.loops))):
-        if command.loops[level].count < 2:
+    levels = [(level, True) for level in reversed(range(around, len(command.loops)))]
+    return _levels((index, index), (command, command), levels, session) or inside
+
+
+def _levels(
+    at: tuple[int, int], pair: tuple[Command, Command], levels: Sequence[tuple[int, bool]], session: Session
+) -> Early | str | None:
+    """What the first of two commands writes before the other reads it: the loops outside a level agree, at it the first
+    is in an earlier iteration, or (False) it is free as those inside are.
+    """
+    open_ = False
+    for level, split in levels:
+        count = pair[0].loops[level].count if split else 0
+        if split and count < 2:
             continue
-        names, variables, parts = _level(command, level)
-        later = f"(< (+ p gap) {command.loops[level].count - 1})"
-        query, answer = _asked(variables, parts, command, session, later)
+        names, variables, parts = _level(pair, level, split=split)
+        later = (f"(< (+ p gap) {count - 1})",) if split else ()
+        query, answer = _asked(variables, parts, pair, session, *later)
         if answer.status == "unknown":
             open_ = True
         elif answer.status == "sat":
-            early = _early(index, command, level, session.smallest(query, names, answer).model)
-            if not _writes_back(command, early.write[1]):
+            early = _early(at, pair, level, session.smallest(query, names, answer).model, split=split)
+            if not _writes_back(pair[0], early.write[1]):
                 return early
-            query = Query(variables, (*query.constraints, _changes(command, _writer(command, level))))
+            query = Query(variables, (*query.constraints, _changes(pair[0], _writer(pair[0], level, split=split))))
             answer = session.ask(query, "core/overlap")
             if answer.status == "sat":
-                return _early(index, command, level, session.smallest(query, names, answer).model)
+                return _early(at, pair, level, session.smallest(query, names, answer).model, split=split)
             open_ = open_ or answer.status == "unknown"
     return "unknown" if open_ else None
 
 
-def _writer(command: Command, level: int) -> list[str]:
+def _writer(command: Command, level: int, *, split: bool) -> list[str]:
     """The counters of the iteration that writes, as `_level` names them."""
-    return ["p" if i == level else f"{'x' if i < level else 'a'}{i}" for i in range(len(command.loops))]
+    return ["p" if i == level and split else f"{'x' if i < level else 'a'}{i}" for i in range(len(command.loops))]
 
 
 def _in_burst(index: int, command: Command, request: int, session: Session) -> Early | str | None:
@@ -233,40 +271,47 @@ def _in_burst(index: int, command: Command, request: int, session: Session) -> E
     whole = replace(
         command, loops=(*command.loops, Loop(-(-command.burst // request), request, request)), burst=request
     )
-    level = len(command.loops)
-    names, variables, parts = _level(whole, level)
+    level, pair = len(command.loops), (whole, whole)
+    names, variables, parts = _level(pair, level)
     tails = (
         f"(< (+ p gap) {whole.loops[level].count - 1})",
         f"(< {linear(0, ((request, 'p'), (1, 'u')))} {command.burst})",
         f"(< {linear(request, ((request, 'p'), (request, 'gap'), (1, 'v')))} {command.burst})",
     )
-    query, answer = _asked(variables, parts, command, session, *tails)
+    query, answer = _asked(variables, parts, pair, session, *tails)
     if answer.status != "sat":
         return "unknown" if answer.status == "unknown" else None
-    early = _early(index, whole, level, session.smallest(query, names, answer).model)
+    early = _early((index, index), pair, level, session.smallest(query, names, answer).model)
 
     def joined(counters: tuple[int, ...]) -> tuple[int, ...]:
         return (*counters[:level], counters[level] * request + counters[level + 1])
 
-    return Early((index, joined(early.write[1])), (index, joined(early.read[1])), early.address)
+    return replace(early, write=(index, joined(early.write[1])), read=(index, joined(early.read[1])))
 
 
 def _asked(
     variables: Sequence[tuple[str, int, int]],
     parts: Sequence[tuple[int, str]],
-    command: Command,
+    pair: tuple[Command, Command],
     session: Session,
     *when: str,
 ) -> tuple[Query, Answer]:
-    """Whether a byte that is written lies where one is read, `parts` further on, under conditions on both."""
-    target = _back(command)
+    """Whether a byte that the first command writes lies where the second reads, `parts` further on, under conditions on
+    both.
+    """
+    writer, reader = pair
+    target = global_address(reader.read, reader.read.base) - global_address(writer.write, writer.write.base)
     query = Query(tuple(variables), (f"(= {linear(0, parts)} {number(target)})", *when))
     ends = [(k, low, high - 1) for (k, _), (_, low, high) in zip(parts, variables, strict=True)]
     return query, Answer("unsat") if apart(equation(ends, target)) else session.ask(query, "core/overlap")
 
 
-def _level(command: Command, level: int) -> tuple[list[str], tuple[tuple[str, int, int], ...], list[tuple[int, str]]]:
-    """Variables and the terms of `write address - read address`, base left out; q at the level is `p + 1 + gap`."""
+def _level(
+    pair: tuple[Command, Command], level: int, *, split: bool = True
+) -> tuple[list[str], tuple[tuple[str, int, int], ...], list[tuple[int, str]]]:
+    """Variables and the terms of `write address - read address`, bases left out; where the level is `split`, the
+    reader's counter at it is `p + 1 + gap`.
+    """
     variables: list[tuple[str, int, int]] = []
     parts: list[tuple[int, str]] = []
 
@@ -274,40 +319,45 @@ def _level(command: Command, level: int) -> tuple[list[str], tuple[tuple[str, in
         variables.append((name, 0, high))
         parts.append((coefficient, name))
 
-    for i, loop in enumerate(command.loops):
+    writer, reader = pair
+    for i in range(max(len(writer.loops), len(reader.loops))):
+        if i > level or (i == level and not split):
+            for name, command, far in (("a", writer, 1), ("b", reader, -1)):
+                if i < len(command.loops):
+                    loop = command.loops[i]
+                    add(f"{name}{i}", loop.count, far * (loop.write if far > 0 else loop.read))
+            continue
+        count, by = writer.loops[i].count, reader.loops[i].read
         if i < level:
-            add(f"x{i}", loop.count, loop.write - loop.read)
-        elif i == level:
-            add("p", loop.count - 1, loop.write - loop.read)
-            add("gap", loop.count - 1, -loop.read)
+            add(f"x{i}", count, writer.loops[i].write - by)
         else:
-            add(f"a{i}", loop.count, loop.write)
-            add(f"b{i}", loop.count, -loop.read)
-    add("u", command.burst, 1)
-    add("v", command.burst, -1)
-    variables.append(("one", 1, 2))
-    parts.append((-command.loops[level].read, "one"))
+            add("p", count - 1, writer.loops[i].write - by)
+            add("gap", count - 1, -by)
+    add("u", writer.burst, 1)
+    add("v", reader.burst, -1)
+    if split:
+        variables.append(("one", 1, 2))
+        parts.append((-reader.loops[level].read, "one"))
     return [name for name, _, _ in variables], tuple(variables), parts
 
 
-def _early(index: int, command: Command, level: int, model: object) -> Early:
+def _early(
+    at: tuple[int, int], pair: tuple[Command, Command], level: int, model: object, *, split: bool = True
+) -> Early:
     values: dict[str, int] = dict(model)  # type: ignore[call-overload]
-    first, second = [], []
-    for i in range(len(command.loops)):
-        if i < level:
-            first.append(values[f"x{i}"])
-            second.append(values[f"x{i}"])
-        elif i == level:
-            first.append(values["p"])
-            second.append(values["p"] + 1 + values["gap"])
-        else:
-            first.append(values[f"a{i}"])
-            second.append(values[f"b{i}"])
-    return _met(index, command, (*first, values["u"]), (*second, values["v"]))
+    sides = []
+    for command, own, last in zip(pair, "ab", "uv", strict=True):
+        counters = [
+            values[f"{'x' if i < level else own}{i}"] for i in range(len(command.loops)) if i != level or not split
+        ]
+        if split:
+            counters.insert(level, values["p"] if own == "a" else values["p"] + 1 + values["gap"])
+        sides.append((*counters, values[last]))
+    return _met(at, pair, *sides)
 
 
-def _met(index: int, command: Command, write: tuple[int, ...], read: tuple[int, ...]) -> Early:
-    address = _walk(command, writes=True).address(write)
-    if address != _walk(command, writes=False).address(read):
+def _met(at: tuple[int, int], pair: tuple[Command, Command], write: tuple[int, ...], read: tuple[int, ...]) -> Early:
+    address = _walk(pair[0], writes=True).address(write)
+    if address != _walk(pair[1], writes=False).address(read):
         raise ArithmeticError("the two counters do not name one byte")
-    return Early((index, write), (index, read), address)
+    return Early((at[0], write), (at[1], read), address)

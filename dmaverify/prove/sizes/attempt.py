@@ -157,13 +157,14 @@ class _SizeRun:
 
     def _program(self, program: Program, target: Target) -> tuple[str, ...]:
         """Each step by itself, then all of them together."""
-        seen: set[str] = set()
+        seen: set[tuple[str, Any]] = set()
         for step in program.steps:
             if any(True for _ in step.problems):
                 raise BrokenRule("core/well-formed", self._so_far())
             for work in (step.transfer, *step.accesses):
-                if work is not None and (step.inline or work.name not in seen):
-                    seen.add(work.name)
+                key = "" if work is None else work.name, step.around and step.loops
+                if work is not None and (step.inline or key not in seen):
+                    seen.add(key)
                     self._one(work, target)
         self._about("core/regions")
         if any(leaves_its_region(step, program, target) for step in program.steps):
