@@ -223,6 +223,8 @@ class RunCopies(RankRun):
             raise Beyond(f"elements of {width} bytes in a register")
         self.values |= dict.fromkeys(stmt.results, 0)
         pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
+        if place == "ub" and not self.registers_of.aligned(stmt, at, item):
+            self._finds("align")
         if stmt.way == "r":
             foul = None
             if place == "ub":
