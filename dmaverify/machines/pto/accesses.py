@@ -24,7 +24,7 @@ from dmaverify.machines.pto.sources import Origin, sources_of
 from dmaverify.machines.pto.stated import Setting
 from dmaverify.machines.pto.values import Lanes
 from dmaverify.program.instructions import CopyTouch, Event, Fence, Place, StoredSource, Use
-from dmaverify.prove.flow.scope_order import LOADS_WAIT, without_barriers
+from dmaverify.prove.flow.scope_order import MEMORY, without_barriers
 from dmaverify.values import dataclass, replace
 
 
@@ -55,8 +55,9 @@ class Accesses(RankMeaning):
 
     # ------------------------------------------------------------ scopes
 
-    def _memorybarrier(self, stmt: MemoryBarrier) -> Fence | None:
-        return Fence(LOADS_WAIT, stmt.span) if self.scopes and stmt.kind in self.unit.load_barriers else None
+    def _memorybarrier(self, stmt: MemoryBarrier) -> list[Fence]:
+        kinds = [kind for kind, names in self.unit.barriers.items() if stmt.kind in names]
+        return [Fence(MEMORY[kind], stmt.span) for kind in kinds] if self.scopes else []
 
     def whole_scope(self, events: list[Event]) -> list[Event]:
         """The events of a scope that ends, without its barriers, which are kept beside."""

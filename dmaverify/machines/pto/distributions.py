@@ -44,7 +44,7 @@ class VectorUnit:
     first: Mapping[str, int]
     share: Mapping[str, int]
     lanes: Mapping[str, str]
-    load_barriers: frozenset[str]
+    barriers: Mapping[str, tuple[str, ...]]  # of memory, by the kind of meeting that each puts in order
 
     def distribution(self, way: str, name: str) -> Distribution | None:
         return (self.loads if way == "r" else self.stores).get(name)
@@ -65,7 +65,7 @@ def vector_unit(target: Target) -> VectorUnit:
         dict(pattern["first"]),
         dict(pattern["share"]),
         {op: kind for kind in kinds for op in data["lanes"][kind]},
-        frozenset(data["barrier"]["loads"]),
+        {kind: tuple(data["barrier"][kind]) for kind in ("raw", "war", "waw")},
     )
 
 
