@@ -88,6 +88,9 @@
 (define-fun pto/mask-width ((item_bits Int) (mask_bits Int) (mask_item_max Int)) Bool
   (= mask_bits (ite (<= item_bits mask_item_max) item_bits mask_item_max)))
 
+(define-fun pto/vector-align ((address_bytes Int) (align_bytes Int)) Bool
+  (= 0 (mod address_bytes align_bytes)))
+
 (define-fun pto/product-shape ((left_rows Int) (left_columns Int) (right_rows Int) (right_columns Int) (result_rows Int) (result_columns Int)) Bool
   (and (= left_columns right_rows) (= left_rows result_rows) (= right_columns result_columns)))
 

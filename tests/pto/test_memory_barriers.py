@@ -102,3 +102,31 @@ def test_the_condition_names_both_lines_and_equality_supposes_it(tmp_path: Path)
         assert found.status == "proved"
         assert any("mem_bar" in one for one in found.conditions) == named
     assert same_kernels(files[0], files[1])[0].status == "unknown"
+
+
+CONST = "%f = arith.constant 1.0 : f32\n%k = pto.vdups %f, %all : f32, !pto.mask<b32> -> !pto.vreg<64xf32>"
+
+
+def at(value: str, where: str, *, load: bool = False) -> str:
+    if load:
+        return f"{value} = pto.vlds {where}[%c0] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>"
+    return f"pto.vsts {value}, {where}[%c0], %all : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, !pto.mask<b32>"
+
+
+@pytest.mark.parametrize("between", ["", BAR, OTHER, 'pto.mem_bar "VST_VST"', 'pto.mem_bar "VV_ALL"'])
+def test_a_store_of_its_own_over_what_the_scope_has_loaded_or_stored_needs_a_barrier(between: str) -> None:
+    taken, kept = at("%v", "%u", load=True), at("%v", "%t")
+    behind_load = conditions(scope(CONST, taken, between, at("%k", "%u"), kept))
+    assert [one for one in behind_load if "VLD_VST" in one] == behind_load
+    assert bool(behind_load) == ("VLD_VST" not in between and "VV_ALL" not in between)
+    behind_store = conditions(scope(CONST, taken, at("%v", "%t"), between, at("%k", "%t")))
+    assert [one for one in behind_store if "VST_VST" in one] == behind_store
+    assert bool(behind_store) == ("VST_VST" not in between and "VV_ALL" not in between)
+
+
+def test_a_store_that_is_made_of_a_load_waits_for_it_and_for_what_that_waited_for() -> None:
+    taken = at("%v", "%u", load=True)
+    assert conditions(scope(taken, at("%v", "%u"))) == []
+    inside = [CONST, at("%k", "%u"), "scf.for %i = %c0 to %c4 step %c1 {", BAR, taken, at("%v", "%u"), "}"]
+    assert conditions(scope(*inside)) == []
+    assert len(conditions(scope(*[line for line in inside if line != BAR]))) == 2

@@ -189,7 +189,7 @@ func.func @k(%a: {GM}, %b: {GM}) {{
 @pytest.mark.parametrize(
     ("reading", "length", "rules"),
     [
-        ("local-unit=blocks", "%c3", {"core/definite"}),  # 96 bytes, of which 80 are loaded
+        ("local-unit=blocks", "%c3", set()),  # 96 bytes, of which 80 are loaded and 48 stored
         ("local-unit=bytes", "%c48", set()),
         ("local-unit=bytes", "%c3", {"core/definite"}),  # 48 bytes are stored, 3 were copied
         ("over-read=none", "%c1", {"core/definite"}),

@@ -37,6 +37,10 @@ TIMES = "%k = arith.constant {by} : {t}; %m = arith.muli %n, %k : {t}; %at = ari
 ROUND = "%k = arith.constant {by} : {t}; %m = arith.muli %n, %k : {t}; %at = arith.divsi %m, %k : {t}"
 CUT = "%m = arith.trunci %n : {t} to {less}; %at = arith.{cast} %m : {less} to index"
 UNDER = "%k = arith.constant {by} : {t}; %m = arith.subi %n, %k : {t}; %at = arith.{cast} %m : {t} to index"
+NARROW = (
+    "%k = arith.constant {by} : index; %m = arith.addi %n, %k : index; "
+    "%c = arith.index_castui %m : index to i8; %at = arith.index_cast %c : i8 to index"
+)
 CASES = [
     ("i32", TIMES.format(by=65536, t="i32", cast="index_cast"), 0, [0], Status.PROVED),
     ("i32", TIMES.format(by=65536, t="i32", cast="index_cast"), 1, [0, 1], Status.REFUTED),
@@ -52,6 +56,10 @@ CASES = [
     ("i32", UNDER.format(by=0, t="i32", cast="index_castui"), 900, [900], Status.PROVED),
     ("i32", UNDER.format(by=1, t="i32", cast="index_castui"), 900, [0], Status.REFUTED),
     ("i8", UNDER.format(by=1, t="i8", cast="index_castui"), 100, [0], Status.PROVED),  # -1 is 255
+    ("index", NARROW.format(by=-256), 100, [0, 100], Status.PROVED),  # 64 bits are cut off to 8
+    ("index", NARROW.format(by=-257), 100, [0], Status.REFUTED),
+    ("index", NARROW.format(by=256), 127, [127], Status.PROVED),
+    ("index", NARROW.format(by=256), 128, [128], Status.REFUTED),
 ]
 
 
@@ -74,6 +82,8 @@ def test_what_nobody_bounds_is_assumed_to_fit_and_said() -> None:
     assert not any("no-wrap" in a for a in check("i16", double).assumptions)  # what the tensor holds bounds it
     (narrow,) = check_text(Source("k.mlir", text_of("i16", double).replace("1000 bytes", "100000 bytes")))
     assert any("core/no-wrap: i16 holds it" in a for a in narrow.assumptions)
+    cut = check("index", NARROW.format(by=0))
+    assert any("core/no-wrap: i8 holds it" in a for a in cut.assumptions)
     wide = check("i64", TIMES.format(by=1 << 40, t="i64", cast="index_cast"))
     assert not any("no-wrap" in a for a in wide.assumptions)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dmaverify.language.affine import ZERO, Cond, Lin
+from dmaverify.language.affine import ZERO, Cond, Lin, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.distributions import Distribution, VectorUnit, vector_unit
 from dmaverify.machines.pto.lanes import Demand, demands_of
@@ -24,7 +24,7 @@ from dmaverify.machines.pto.sources import Origin, sources_of
 from dmaverify.machines.pto.stated import Setting
 from dmaverify.machines.pto.values import Lanes
 from dmaverify.program.instructions import CopyTouch, Event, Fence, Place, StoredSource, Use
-from dmaverify.prove.flow.scope_order import LOADS_WAIT, without_barriers
+from dmaverify.prove.flow.scope_order import MEMORY, without_barriers
 from dmaverify.values import dataclass, replace
 
 
@@ -55,8 +55,9 @@ class Accesses(RankMeaning):
 
     # ------------------------------------------------------------ scopes
 
-    def _memorybarrier(self, stmt: MemoryBarrier) -> Fence | None:
-        return Fence(LOADS_WAIT, stmt.span) if self.scopes and stmt.kind in self.unit.load_barriers else None
+    def _memorybarrier(self, stmt: MemoryBarrier) -> list[Fence]:
+        kinds = [kind for kind, names in self.unit.barriers.items() if stmt.kind in names]
+        return [Fence(MEMORY[kind], stmt.span) for kind in kinds] if self.scopes else []
 
     def whole_scope(self, events: list[Event]) -> list[Event]:
         """The events of a scope that ends, without its barriers, which are kept beside."""
@@ -118,6 +119,8 @@ class Accesses(RankMeaning):
         if extent.open:
             self.suppose(f"{stmt.what} at line {stmt.span.line} stays in the buffer that begins at its address")
         starts = [offset or ZERO]
+        if pointer.space == "ub" and offset is not None:
+            self._aligned(stmt, pointer.address + (ZERO if stmt.moved else offset))
         if stmt.moved and offset is not None and offset != ZERO:
             starts = [ZERO, offset]
         pipe = "S" if stmt.form == "scalar" and not self.scopes else "V"
@@ -132,6 +135,20 @@ class Accesses(RankMeaning):
                 use = Use(-self.uses, pipe, touches, stmt.span, stmt.what, self.when, doubtful)
                 out.append(replace(use, load=self.origins.loads.get(id(stmt), 0), **self._comes_from(stmt)))
         return out
+
+    def _aligned(self, stmt: ops.AccessOp, address: Lin) -> None:
+        """That an access begins where the data says that its distribution may, blocks at blocks."""
+        known = self._distribution(stmt)
+        align = self.unit.block_bytes if stmt.form == "blocks" else known.align if known is not None else 0
+        if align and not self.dry and not self.world.decide(compare("eq", self.world.modulo(address, align))):
+            self._fact({"address_bytes": address, "align_bytes": Lin(align)}, stmt.what, stmt.span)
+
+    def _distribution(self, stmt: ops.AccessOp) -> Distribution | None:
+        """The distribution that an access names, or has where it names none; None where there is none that is known."""
+        name = stmt.dist or ("NORM" if stmt.form != "pair" else "")
+        if stmt.form not in ("vector", "pair", "predicate"):
+            return None
+        return self.unit.distribution(stmt.way, f"PRED_{name}" if stmt.form == "predicate" else name)
 
     def _comes_from(self, stmt: ops.AccessOp) -> dict[str, Any]:
         """Where what an access stores comes from."""
@@ -196,12 +213,10 @@ class Accesses(RankMeaning):
             return _Extent(Lin(stmt.lanes * stmt.lane_bytes), stmt.mask is None)
         if stmt.form == "blocks":
             return self._blocks(stmt)
-        if stmt.form in ("vector", "pair", "predicate"):
-            name = stmt.dist or ("NORM" if stmt.form != "pair" else "")
-            known = self.unit.distribution(stmt.way, f"PRED_{name}" if stmt.form == "predicate" else name)
-            if known is not None:
-                return self._by_distribution(stmt, known) if stmt.way == "w" else _Extent(Lin(known.bytes))
-        return _OPEN
+        known = self._distribution(stmt)
+        if known is None:
+            return _OPEN
+        return self._by_distribution(stmt, known) if stmt.way == "w" else _Extent(Lin(known.bytes))
 
     def _by_distribution(self, stmt: ops.AccessOp, known: Distribution) -> _Extent:
         """What a store writes: so much of its register as the mask lets through, in the distribution's proportion."""

@@ -49,10 +49,10 @@ class Arithmetic(Values):
             numbers = [self.as_number(a) if isinstance(a, Cond) else a for a in args]
             args = [-n if isinstance(n, Lin) else n for n in numbers]
         if op.startswith(("index_", "ext", "trunc")):
-            if op in ("extui", "index_castui") and isinstance(args[0], Lin):
-                return self._unsigned(stmt, args[0], stmt.bits)
             if isinstance(args[0], Lin) and (op == "trunci" or stmt.type.bits < stmt.bits):
                 return self._fitted(stmt, args[0])
+            if op in ("extui", "index_castui") and isinstance(args[0], Lin):
+                return self._unsigned(stmt, args[0], stmt.bits)
             return args[0]
         if op == "select":
             return self._select(self.as_condition(args[0]), args[1], args[2])

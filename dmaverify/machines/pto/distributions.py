@@ -21,12 +21,15 @@ _WIDTH = re.compile(r".*_B(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """`bytes` at most; `register` (0: no proportion) as many bytes of registers hold them; `unit` bytes go together."""
+    """`bytes` at most; `register` (0: no proportion) as many bytes of registers hold them; `unit` bytes go together.
+    The address is a multiple of `align` (0: none is stated).
+    """
 
     bytes: int
     register: int = 0
     unit: int = 1
     partly: bool = False
+    align: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class VectorUnit:
     first: Mapping[str, int]
     share: Mapping[str, int]
     lanes: Mapping[str, str]
-    load_barriers: frozenset[str]
+    barriers: Mapping[str, tuple[str, ...]]  # of memory, by the kind of meeting that each puts in order
 
     def distribution(self, way: str, name: str) -> Distribution | None:
         return (self.loads if way == "r" else self.stores).get(name)
@@ -62,7 +65,7 @@ def vector_unit(target: Target) -> VectorUnit:
         dict(pattern["first"]),
         dict(pattern["share"]),
         {op: kind for kind in kinds for op in data["lanes"][kind]},
-        frozenset(data["barrier"]["loads"]),
+        {kind: tuple(data["barrier"][kind]) for kind in ("raw", "war", "waw")},
     )
 
 
@@ -73,5 +76,6 @@ def _distributions(part: Mapping[str, Mapping[str, Any]]) -> dict[str, Distribut
             found = _WIDTH.fullmatch(name)
             unit = int(found[1]) // 8 if found else 1
             size = unit if entry.get("element") else entry["bytes"]
-            out[name] = Distribution(size, entry.get("register", 0), unit, entry.get("partly", False))
+            align = entry.get("align", unit if entry.get("element") else 0)
+            out[name] = Distribution(size, entry.get("register", 0), unit, entry.get("partly", False), align)
     return out

@@ -198,7 +198,7 @@ class KernelMachine(RunCopies):
         numbers = [self._int(a) for a in stmt.args]
         if len(numbers) == 1:
             if op in ("extui", "index_castui"):
-                return numbers[0] % (1 << stmt.bits) if stmt.bits > 1 else numbers[0] & 1
+                return _kept(numbers[0] % (1 << stmt.bits), stmt.type.bits)
             lone = -numbers[0] if stmt.bits == 1 and op == "index_cast" else numbers[0]
             return _kept(lone, stmt.type.bits)
         return _kept(self._of_two(stmt, *numbers), 1 if op == "cmpi" else stmt.type.bits)

@@ -20,7 +20,7 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_cells import CellTile
 from dmaverify.machines.pto.execute_ranks import RankRun
 from dmaverify.machines.pto.execute_vector import CLEAN, DOUBT, GARBAGE
-from dmaverify.machines.pto.running import ADDED, DOUBTED, UNKNOWN, WRITTEN, RunCopy
+from dmaverify.machines.pto.running import ADDED, DOUBTED, NEVER, UNKNOWN, WRITTEN, RunCopy
 
 _FIELD = {
     "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
@@ -189,10 +189,11 @@ class RunCopies(RankRun):
         surplus = -row % block if over else 0
         self._bounds(source, reads, surplus)
         self._bounds(dest, written, 0)
-        if stmt.kind != ops.LOAD:
+        if stmt.kind == ops.STORE:
             self._needs(out_of.state[reads[out_of.has(reads)]])
         ok = out_of.has(reads) & into.has(data)
         given, inside = out_of.held[reads[ok]], around[into.has(around)]
+        state = out_of.state[reads[ok]]  # before any of it is overwritten
         atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
         if fill is not None:
             into.held[inside] = self._constant(fill[into.has(around)])
@@ -201,6 +202,8 @@ class RunCopies(RankRun):
         else:
             into.held[data[ok]] = given
         into.state[data[into.has(data)]] = ADDED if adds else WRITTEN
+        if stmt.kind == ops.LOCAL:
+            into.state[data[ok]] = np.where(state == NEVER, UNKNOWN, state)
         into.state[inside] = UNKNOWN if fill is None else WRITTEN
         if fill is None:  # the order of rows is not promised: a byte that one of them leaves unknown is unknown
             into.held[inside] = self._lost(into.held[inside])
@@ -220,6 +223,8 @@ class RunCopies(RankRun):
             raise Beyond(f"elements of {width} bytes in a register")
         self.values |= dict.fromkeys(stmt.results, 0)
         pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
+        if place == "ub" and not self.registers_of.aligned(stmt, at, item):
+            self._finds("align")
         if stmt.way == "r":
             foul = None
             if place == "ub":

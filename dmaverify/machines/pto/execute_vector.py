@@ -6,7 +6,8 @@ Does not know: terms, tables of the target, the demand of the proof.
 Law: a byte of memory matters when it is at the place of a lane that is stored, reduced, or given to what is not known.
 What an operation without a rule here makes of garbage is a doubt, no garbage: nothing is found in it.
 
-Source: PTO v0.6 (vlds, vsts and their distributions, vector arithmetic, masks, plt).
+Source: PTO v0.6 (vlds, vsts and their distributions, vector arithmetic, masks, plt); AscendC, Reg API, LoadAlign and
+StoreAlign (where accesses begin).
 """
 
 from __future__ import annotations
@@ -228,6 +229,18 @@ class RegisterBytes:
     def width(self, stmt: ops.AccessOp, item: int) -> int:
         found = re.search(r"_B(\d+)", stmt.dist)
         return int(found[1][:9]) // 8 if found else stmt.lane_bytes or item
+
+    def aligned(self, stmt: ops.AccessOp, at: int, item: int) -> bool:
+        """Whether an access may begin there: single elements at their width, sixteen bytes at sixteen, whole registers
+        and blocks at a block; of channels, half predicates and what has no alignment nothing is said.
+        """
+        kind = stmt.dist.split("_")[0]
+        if stmt.form not in ("vector", "pair", "predicate", "blocks") or kind[:3] in ("SPL", "MRG", "BDI"):
+            return True
+        if stmt.form == "predicate" and kind in ("US", "PK"):
+            return True
+        one = kind in ("1PT", "ONEPT") or (kind == "BRC" and stmt.dist != "BRC_BLK")
+        return at % (self.width(stmt, item) if one else 16 if stmt.dist == "E2B_B16" else 32) == 0
 
     def _touched(self, stmt: ops.AccessOp, at: int, item: int, stride: int) -> np.ndarray:
         on = self.on(stmt.mask)

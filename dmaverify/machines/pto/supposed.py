@@ -42,19 +42,23 @@ def launched(kernel: Kernel, rlimit: int) -> list[str]:
 
 
 def barred(kernel: Kernel, rlimit: int) -> list[str]:
-    """What is taken for granted of vector loads that read what their scope has stored."""
+    """What is taken for granted of vector accesses of one scope that share bytes."""
     pairs = unbarred(kernel.scopes, Asker(kernel.world, rlimit // 10))
     if pairs is None:
-        return [f"{_ORDERED}: a scope is too long to say which"]
-    lines = [f"line {load} behind line {store}" for store, load in pairs]
-    return [f"{_ORDERED}: {_few(lines)}"] if lines else []
+        return [f"{said}: a scope is too long to say which" for said in _ORDERED.values()]
+    lines = {kind: [f"line {b} behind line {a}" for one, a, b in pairs if one == kind] for kind in _ORDERED}
+    return [f"{said}: {_few(lines[kind])}" for kind, said in _ORDERED.items() if lines[kind]]
 
 
 def _few(lines: Sequence[str]) -> str:
     return ", ".join(lines if len(lines) < MOST_LINES else [*lines[:MOST_LINES], "..."])
 
 
-_ORDERED = 'vector loads wait for the stores of their scope before them, with no `pto.mem_bar "VST_VLD"` between'
+_ORDERED = {
+    "raw": 'vector loads wait for the stores of their scope before them, with no `pto.mem_bar "VST_VLD"` between',
+    "war": 'vector stores wait for the loads of their scope before them, with no `pto.mem_bar "VLD_VST"` between',
+    "waw": 'vector stores wait for the stores of their scope before them, with no `pto.mem_bar "VST_VST"` between',
+}
 
 
 def unset(kernel: Kernel, notes: Notes) -> Iterator[str]:

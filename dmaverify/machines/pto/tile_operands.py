@@ -42,9 +42,9 @@ class TileOperands(ValidShapes):
                 continue
             self._fact(seen.ports, seen.what, span)
 
-    def _fact(self, numbers: Mapping[str, int], what: str, span: Span) -> None:
+    def _fact(self, numbers: Mapping[str, int | Lin], what: str, span: Span) -> None:
         runs = tuple(one for name in self.around for one in self.world.symbols[name].side)
-        ports = {port: Lin(number) for port, number in numbers.items()}
+        ports = {port: Lin(number) if isinstance(number, int) else number for port, number in numbers.items()}
         self.kernel.facts.append(OperationFact(ports, what, span, (*self.when, *runs)))
 
     def _typed_tiles(self, stmt: TileOp, given: Mapping[str, Value]) -> None:

@@ -51,6 +51,8 @@ class ReadBytes(WrittenBytes):
             self._loaded(event, [touch for _, touch in touches], path, sure=sure)
         if isinstance(event, Use) and event.sources and self._stores_garbage(event, touches, path, at):
             return
+        if not sure and isinstance(event, Copy) and self._copies_garbage(event, touches, path, at):
+            return
         own = [touch for _, touch in touches if touch.writes]
         for plain, touch in touches:
             if not touch.writes:
@@ -129,11 +131,15 @@ class ReadBytes(WrittenBytes):
         return False
 
     def _unsure(self, touch: CopyTouch, event: Copy | Use) -> None:
-        """What is read here is not known; of registers that matters where they are stored, and is said there."""
-        if isinstance(event, Copy) or not event.load or self._decides(event):
+        """What is read here is not known; where it is handed on that matters where it is stored, and is said there."""
+        if not self._hands_on(event) or self._decides(event):
             low, high = self._range(touch)
             because = self._because(low, high) or self._unranged(touch)
             self._unjudged(event, because)
+
+    def _hands_on(self, event: Copy | Use) -> bool:
+        """Whether what is read goes to registers, or to other bytes of this memory: what it is, is known there."""
+        return all(map(self._mine, event.touches)) if isinstance(event, Copy) else bool(event.load)
 
     def _decides(self, event: Copy | Use) -> bool:
         """Whether numbers of the kernel depend on what is read here."""
@@ -226,6 +232,8 @@ class ReadBytes(WrittenBytes):
             path.bytes_ = path.bytes_.translate(PERHAPS)
 
     def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:
+        if isinstance(event, Copy) and self._hands_on(event):
+            return
         if isinstance(event, Use) and event.needs == "computed":
             because = self._because(at, at + count) or "nothing surely wrote all that it reads"
             self._unjudged(event, f"of {event.what}; {because}")
@@ -269,15 +277,16 @@ class ReadBytes(WrittenBytes):
     def _path_of(self, made: tuple[Span, LoadedBytes]) -> tuple[str, tuple[Label, ...]]:
         """From where garbage came: the store of it, the load that took it, the copy that stops before it."""
         span, held = made
-        labels = [Label(span, "stored here")]
+        how = "copied" if held.span == span else "computed"
+        labels = [Label(span, "stored here")] if held.span != span else []
         first = next((i for i, s in enumerate(held.states or b"") if s in (NEVER, TAIL)), 0)
         at = held.start + first
         if held.span is not None:
-            labels.append(Label(held.span, f"computed from byte {at:,}, which nothing wrote"))
+            labels.append(Label(held.span, f"{how} from byte {at:,}, which nothing wrote"))
         brought = max(((end, span) for end, span in self._brought.items() if end <= at), default=None)
         if brought is not None and brought[0] > at - self.size:
             labels.append(Label(brought[1], f"this copy writes up to byte {brought[0] - 1:,}"))
-        return "were computed from bytes that nothing wrote", tuple(labels)
+        return f"were {how} from bytes that nothing wrote", tuple(labels)
 
 
 def _around(rows: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> bool:

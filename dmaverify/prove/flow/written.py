@@ -8,6 +8,7 @@ Law: a byte counts as written only where it surely is; where that is lost, it is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from dmaverify.errors import Span
@@ -24,6 +25,7 @@ from dmaverify.verdict import Finding
 
 NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3
 PERHAPS = bytes([MAYBE, WRITTEN, MAYBE, MAYBE]) + bytes(range(4, 256))
+MOST_ROWS = 4096  # of a copy within the memory that are followed one by one
 PIECE = 4096  # bytes that are joined at once
 
 
@@ -187,6 +189,49 @@ class WrittenBytes:
                 because = next((h for s, h in held if h.states is not None), LoadedBytes(False))
                 self._made[start.const] = (event.span, because)
         return True
+
+    def _copies_garbage(self, event: Copy, touches: Sequence[tuple[CopyTouch, CopyTouch]], path: Path, at: At) -> bool:
+        """Puts down what a copy within the memory hands on that may be nothing that was written, byte by byte where all
+        its rows are numbers.
+        """
+        reads, writes = [t for _, t in touches if not t.writes], [t for _, t in touches if t.writes]
+        if self.trusting or not reads or not writes:
+            return False
+        self.doubts += 1
+        spans = None if at.lifted or len(touches) > 2 else self._moved(reads[0], writes[0])
+        held = [(start, end, bytes(path.bytes_[start:end])) for start, end, _ in spans or ()]
+        unsure = any(self._reach(row, reads[0]) for row in (*path.rows, *path.whole))
+        for touch in writes:
+            self._lost.append(touch)
+            self._forget(path, touch)
+            for first, end in self._possible(touch) if spans is None else ():
+                put_state(path.bytes_, first, end, MAYBE)
+                self._doubt((first, end), event, "not all that it copies surely was written")
+        for (start, _, states), (_, _, to) in zip(held, spans or (), strict=True):
+            states = states.translate(PERHAPS) if unsure else states.replace(bytes([NEVER]), bytes([TAIL]))
+            path.bytes_[to : to + len(states)] = states
+            if TAIL in states:
+                self._made[to] = (event.span, LoadedBytes(False, states, event.span, start))
+            if MAYBE in states:
+                self._doubt((to, to + len(states)), event, "not all that it copies surely was written")
+        return True
+
+    def _moved(self, read: CopyTouch, write: CopyTouch) -> list[tuple[int, int, int]] | None:
+        """Where each row of a copy begins and ends, and where it is put; None where these are not all numbers within
+        the memory.
+        """
+        numbers = [*terms_of(read), *terms_of(write)]
+        counts = [count for count, _ in read.steps]
+        if not all(n.is_const for n in numbers) or counts != [count for count, _ in write.steps]:
+            return None
+        if prod(max(0, n.const) for n in counts) > MOST_ROWS or read.length != write.length:
+            return None
+        starts = [(read.place.address + read.offset, write.place.address + write.offset)]
+        for (count, stride), (_, other) in zip(read.steps, write.steps, strict=True):
+            starts = [(a + stride * i, b + other * i) for i in range(count.const) for a, b in starts]
+        spans = [(a.const, a.const + read.length.const, b.const) for a, b in starts]
+        inside = all(0 <= a <= end <= self.size and 0 <= b <= self.size - (end - a) for a, end, b in spans)
+        return spans if inside else None
 
     def _of(self, source: StoredSource, path: Path, *, once: bool) -> LoadedBytes:
         """What a load took; of one of earlier iterations nothing before the first, unless all are followed at once."""
