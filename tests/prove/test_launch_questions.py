@@ -68,6 +68,13 @@ def test_what_is_proved_of_launches_is_proved_from_definitions(count: int) -> No
     assert proved > count // 6
 
 
+def test_a_tile_with_padding_is_asked_of_whole_and_of_its_live_cells() -> None:
+    (text,) = drawn_programs([636])
+    verdict = judged(text)
+    assert verdict.status is Status.PROVED
+    assert {one.by for one in verdict.obligations if one.id in HAZARDS} == {"z3"}
+
+
 def nothing(verdict: Verdict) -> str:
     """What is said of hazards where no two steps could have any."""
     return next(one.by for one in verdict.obligations if one.id == HAZARDS[0])

@@ -154,6 +154,21 @@ def test_a_register_set_in_one_branch_is_known_to_neither() -> None:
     assert check(body.replace("%c1, %c2", "%c1, %c1")).status is Status.PROVED
 
 
+@pytest.mark.parametrize(("often", "found"), [("%n", set()), ("%c2", {"core/registers"})])
+def test_what_loops_leave_on_each_path_is_no_error_in_a_loop_that_one_path_never_enters(
+    often: str, found: set[str]
+) -> None:
+    """Where the last loop runs, so did the inner one, if both run as often: then every path has one value."""
+    sizes = "  pto.set_loop_size_outtoub %c2, %c1 : i64, i64\n"
+    far, near = (f"  pto.set_loop1_stride_outtoub {n}, {n} : i64, i64\n" for n in ("%c1024", "%c128"))
+    inner = f"  scf.for %j = %c0 to %n step %c1 : i64 {{\n{far}  }}\n"
+    outer = f"  scf.for %i = %c0 to %c2 step %c1 : i64 {{\n{inner}  }}\n"
+    last = f"  scf.for %k = %c0 to {often} step %c1 : i64 {{\n{COPY.format(bit='%off')}  }}\n"
+    verdict = check(sizes + near + outer + last, "// dmaverify: assume %n in 0..3\n")
+    assert errors(verdict) == found
+    assert verdict.status is (Status.REFUTED if found else Status.UNKNOWN)
+
+
 def test_sizes_left_from_another_copy_are_said() -> None:
     strides = "  pto.set_loop1_stride_outtoub %c1024, %c1024 : i64, i64\n"
     body = "  pto.set_loop_size_outtoub %c2, %c1 : i64, i64\n" + strides + COPY.format(bit="%off")

@@ -12,6 +12,7 @@ Source: docs/design.md; docs/machines/rngd.md 7.4 (read after write, write after
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from dmaverify.language.affine import World
@@ -132,7 +133,15 @@ def unordered(
     if events is None or judge.why or judge.open_:
         return None
     pairs = sorted(hit.sides for hit in judge.met.values())
-    return [(told.made[n][i][0], told.made[m][j][0]) for (n, i), (m, j) in pairs]
+    found = (product(_alike(told, first), _alike(told, second)) for first, second in pairs)
+    return list({(id(a), id(b)): (a, b) for both in found for a, b in both}.values())
+
+
+def _alike(told: StepEvents, side: tuple[int, int]) -> list[Touch]:
+    """The touches of one access that blunt events do not tell from one another, as they touch one byte."""
+    number, index = side
+    own = told.made[number][index][0]
+    return [t for t, _ in told.made[number] if (t.memory, t.writes) == (own.memory, own.writes)]
 
 
 class _TouchJudge(StepJudge):
