@@ -420,3 +420,12 @@ def test_the_list_of_commands_shows_what_each_is_for_to_the_end() -> None:
     commands = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
     room = 80 - len("  ") - len("    ") - 2 - max(map(len, commands))
     assert [name for name, one in commands.items() if one is None or one.get_short_help_str(room)[-3:] == "..."] == []
+
+
+def test_a_line_with_a_path_is_answered_as_check_answers_the_file(capsys, plan, monkeypatch):
+    """A move that cannot be read takes nothing from the others; a text is no path."""
+    path = plan(GOOD + GOOD.partition("C = 256\n")[2].replace("swap", "other").replace('"hbm"', '"hmb"'))
+    _, told, _ = answer(capsys, "check", path, "--json", "--no-cache")
+    found, refused = lines(capsys, monkeypatch, "check", {"path": path}, {"path": GOOD})
+    assert [one["status"] for one in found] == [one["status"] for one in json.loads(told)] == ["proved", "error"]
+    assert "`plan`" in refused[0]["findings"][0]["hint"]
