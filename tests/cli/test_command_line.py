@@ -416,10 +416,23 @@ def test_files_that_are_no_plans_exit_with_2(capsys, tmp_path, data):
 
 def test_the_list_of_commands_shows_what_each_is_for_to_the_end() -> None:
     """In 80 columns, where click ends a longer sentence with dots."""
-    context = click.Context(cli)
-    commands = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
-    room = 80 - len("  ") - len("    ") - 2 - max(map(len, commands))
-    assert [name for name, one in commands.items() if one is None or one.get_short_help_str(room)[-3:] == "..."] == []
+    cut = []
+    groups: list[click.Group] = [cli]
+    for group in groups:
+        context = click.Context(group)
+        commands = {name: group.get_command(context, name) for name in group.list_commands(context)}
+        room = 80 - len("  ") - len("    ") - 2 - max(map(len, commands))
+        cut += [name for name, one in commands.items() if one is None or one.get_short_help_str(room)[-3:] == "..."]
+        groups += [one for one in commands.values() if isinstance(one, click.Group)]
+    assert cut == []
+
+
+def test_rules_are_selected_of_a_plan_whose_steps_are_no_tables(capsys, plan):
+    for step in ("5", "[5]", "{ transfer = 5 }"):
+        code, out, _ = answer(
+            capsys, "check", plan(f'target = "rngd"\n[program.p]\nstep = {step}\n'), "--select", "core/*"
+        )
+        assert (code, "internal error" in out) == (2, False), step
 
 
 def test_a_line_with_a_path_is_answered_as_check_answers_the_file(capsys, plan, monkeypatch):
