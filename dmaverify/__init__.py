@@ -29,7 +29,7 @@ _HOMES = {
     "Severity": "dmaverify.verdict",
     "Status": "dmaverify.verdict",
     "Verdict": "dmaverify.verdict",
-    "Options": "dmaverify.prove.move.case",
+    "Options": "dmaverify.prove.options",
     "Command": "dmaverify.program.command",
     "Loop": "dmaverify.program.command",
     "Port": "dmaverify.program.command",

@@ -25,7 +25,10 @@ def certificate() -> None:
 @click.option("--no-cvc5", is_flag=True, help="Ask z3 alone.")
 @AS_JSON
 def check_(folder: str, no_cvc5: bool, as_json: bool) -> None:
-    """Check a certificate from the plan's text on: questions, answers, verdict, and the independent checker."""
+    """Check a certificate from the plan's text on to its verdict.
+
+    The questions are written again and answered by z3 and cvc5, and the independent checker judges the plan.
+    """
     from dmaverify.cli.screen import told
     from dmaverify.jobs.certify import check_certificate
     from dmaverify.report.snippet import visible

@@ -99,7 +99,7 @@ def _seen(plan: Plan, item: PlanTransfer, profile: str) -> tuple[Any, str, str]:
     from dmaverify.jobs.load import selected
     from dmaverify.jobs.pictures import picture_of
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.prove.move.check import Options
+    from dmaverify.prove.options import Options
 
     commands = api.program_of(plan, item.name)
     (verdict,) = verdicts_of(selected(replace(plan, programs=()), item.name), Options(cross_check=0, repair=False))

@@ -38,7 +38,7 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     from dmaverify.report.data import dumps
 
     plan, refused = references(load(path, partly=True), chosen.profile)
-    plan = _under(plan, chosen.readings)
+    plan = plan.under(chosen.readings)
     errors = [error for one in plan.unread for error in one.errors]
     if not (plan.names or refused or errors):
         raise InputError(f"{path} has no transfer to price")
@@ -62,15 +62,6 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
             f"not simulated: {', '.join(left)} (the simulator plays single moves between HBM, DM, SPM and host)"
         )
     return "\n".join(told), errors, stopped
-
-
-def _under(plan: Plan, readings: Mapping[str, str]) -> Plan:
-    """The plan with its machines under these readings. Raises InputError for a reading that a machine has not."""
-    for machine in plan.targets.values():
-        machine.check_readings(readings)
-    return (
-        replace(plan, targets={name: one.under(readings) for name, one in plan.targets.items()}) if readings else plan
-    )
 
 
 def priced_entries(
@@ -298,7 +289,7 @@ def cost_request(request: dict[str, Any], given: Chosen) -> Any:
     only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
     play, told = flag(request, "simulate", given.simulate), flag(request, "explain", given.explain)
     chosen = Chosen(str(request.get("profile", given.profile)), play, told, readings=given.readings)
-    plan = _under(plan_of_request(request), chosen.readings)
+    plan = plan_of_request(request).under(chosen.readings)
     found = [_copied_or_cost(plan, t.name, chosen) for t in plan.transfers]
     others = replace(plan, transfers=()) if found else plan
     found += [dict(one.data) for one in priced_entries(others, chosen, True)]

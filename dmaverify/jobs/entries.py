@@ -8,48 +8,66 @@ with one is told in its own verdict, and the others are judged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.jobs.retold import begin_beside, retell
 from dmaverify.prove.boundary import guarded, unreadable
+from dmaverify.prove.options import Options
 from dmaverify.values import replace
 from dmaverify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
-    from dmaverify.prove.move.check import Options
     from dmaverify.targets.target import Target
 
 Asked = dict[str, list[tuple[str, str, str]]]
 """The solver's questions (name, SMT-LIB text, answer) by the name of the entry."""
 
 
-def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | None = None) -> list[Verdict]:
+def entry_verdicts(plan: Plan, chosen: Options, keep: Asked | None = None) -> list[Verdict]:
     """Judges everything in `plan`; `keep` receives the solver's questions.
 
     Raises InputError for a reading that a machine has not.
     """
-    from dmaverify.prove.move.check import Options as OptionsType
-    from dmaverify.prove.move.check import check_access, check_transfer
     from dmaverify.report.excuses import with_suppressions
-    from dmaverify.targets.modules import part_of
 
-    chosen = options or OptionsType()
-    for machine in plan.targets.values():
-        machine.check_readings(chosen.readings)
-    as_shipped = plan.targets
-    if not plan.is_kernel:
-        plan = replace(plan, targets={name: one.under(chosen.readings) for name, one in plan.targets.items()})
+    read = plan.under(chosen.readings)
     if plan.is_kernel:
         from dmaverify.machines.rngd.rust.plans import KernelPlan
         from dmaverify.machines.rngd.rust.verdicts import kernel_verdicts
 
         assert isinstance(plan, KernelPlan)
         return with_suppressions(kernel_verdicts(plan, chosen, keep), plan.source, kernel=plan)
-    found: list[Verdict] = []
+    if plan.templates:
+        found, machines = _template_verdicts(plan, chosen, keep), [template.machine for template in plan.templates]
+    else:
+        found, machines = _plan_verdicts(read, plan.targets, chosen, keep), list(plan.targets.values())
+    return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source, machines)
+
+
+def _template_verdicts(plan: Plan, chosen: Options, keep: Asked | None) -> list[Verdict]:
+    """The verdicts of a plan with symbols, each on all sizes."""
+    from dmaverify.prove.sizes.check import check_template
+
+    found = []
+    for template in plan.templates:
+        template.machine.check_readings(chosen.readings)
+        asked: list[tuple[str, str, str]] = []
+        found.append(check_template(template, chosen, asked))
+        if keep is not None:
+            keep[template.name] = asked
+    return found
+
+
+def _plan_verdicts(plan: Plan, shipped: Mapping[str, Target], chosen: Options, keep: Asked | None) -> list[Verdict]:
+    """The verdicts of a plan with numbers, its machines under the readings that were chosen and as they are shipped."""
+    from dmaverify.prove.move.check import check_access, check_transfer
+
+    begin_beside(plan, chosen)
+    found = [unreadable(e.errors, plan.path, Verdict(e.name, "", Status.ERROR, line=e.line)) for e in plan.unread]
 
     def judge(check: Callable[..., Verdict], item: Any, target: str, **more: Any) -> None:
         asked: list[tuple[str, str, str]] = []
@@ -59,7 +77,7 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
             one = check(item, axes=plan.axes, target=machine, options=chosen, path=plan.path, keep=asked, **more)
             told = retell(plan.source.text, item, target, one, chosen)
             again = partial(check, item, axes=plan.axes, path=plan.path, **more)
-            return [_differing(told, item, as_shipped[target], chosen, again)]
+            return [_differing(told, item, shipped[target], chosen, again)]
 
         span = getattr(item, "span", None)
         line = more.get("line") or getattr(item, "line", 0) or (span.line if span else 0)
@@ -70,34 +88,9 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
         if keep is not None:
             keep[item.name] = asked
 
-    if plan.templates:
-        from dmaverify.prove.sizes.check import check_template
-
-        for template in plan.templates:
-            template.machine.check_readings(chosen.readings)
-            asked: list[tuple[str, str, str]] = []
-            found.append(check_template(template, chosen, asked))
-            if keep is not None:
-                keep[template.name] = asked
-        machines = [template.machine for template in plan.templates]
-        return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source, machines)
-    begin_beside(plan, chosen)
-    found += [unreadable(e.errors, plan.path, Verdict(e.name, "", Status.ERROR, line=e.line)) for e in plan.unread]
-    if plan.transfers:
-        from dmaverify.jobs.advice import advised
     for one in plan.transfers:
         judge(check_transfer, one.transfer, one.transfer.target, problems=one.problems, line=one.line)
-        machine = plan.targets[one.transfer.target]
-        if chosen.repair and found[-1].status is Status.REFUTED and one.transfer.stream is not None:
-            from dmaverify.jobs.derivation import pointed_to_segments
-
-            told = partial(pointed_to_segments, found[-1], one.transfer, machine)
-            found[-1] = _further(found[-1], one.transfer, told, chosen)
-        formed = one.transfer.form is not None and chosen.repair and _has_meaning(found[-1])
-        if formed and (own := part_of(machine, "reword")) is not None:
-            found[-1] = own.in_words(one.transfer, machine, plan.axes, found[-1])
-        told = partial(advised, found[-1], one.transfer, machine, chosen)
-        found[-1] = _further(found[-1], one.transfer, told, chosen)
+        found[-1] = _helped(found[-1], one.transfer, plan, chosen)
     for access in plan.accesses:
         judge(check_access, access, access.target)
     if plan.indirects:
@@ -119,7 +112,23 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
                 partial(check_plan_kernel, kernel, plan, chosen, keep), chosen.limits, name=kernel.name, path=plan.path,
                 line=kernel.line, target=plan.targets[kernel.target].name, span=kernel.span,
             )  # fmt: skip
-    return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source, plan.targets.values())
+    return found
+
+
+def _helped(verdict: Verdict, transfer: Transfer, plan: Plan, chosen: Options) -> Verdict:
+    """The verdict on a transfer with helps: segments in place of one nest, the words of its own text, advice."""
+    from dmaverify.jobs.advice import advised
+    from dmaverify.targets.modules import part_of
+
+    machine = plan.targets[transfer.target]
+    if chosen.repair and verdict.status is Status.REFUTED and transfer.stream is not None:
+        from dmaverify.jobs.derivation import pointed_to_segments
+
+        verdict = _further(verdict, transfer, partial(pointed_to_segments, verdict, transfer, machine), chosen)
+    formed = transfer.form is not None and chosen.repair and _has_meaning(verdict)
+    if formed and (own := part_of(machine, "reword")) is not None:
+        verdict = own.in_words(transfer, machine, plan.axes, verdict)
+    return _further(verdict, transfer, partial(advised, verdict, transfer, machine, chosen), chosen)
 
 
 def _has_meaning(verdict: Verdict) -> bool:

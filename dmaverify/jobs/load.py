@@ -19,13 +19,13 @@ from dmaverify.language import wellformed
 from dmaverify.language.expr import Expr
 from dmaverify.language.files import is_text, named
 from dmaverify.language.parse import parse
+from dmaverify.prove.options import Options
 from dmaverify.verdict import Verdict
 
 if TYPE_CHECKING:
     from dmaverify.jobs.entries import Asked
     from dmaverify.plan.plan import Plan
     from dmaverify.program.command import Command
-    from dmaverify.prove.move.check import Options
     from dmaverify.targets.target import Target
 
 
@@ -180,12 +180,11 @@ def check(
     [('relayout', 'proved', 'all 131,072 bytes')]
     """
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.prove.options import Options as OptionsType
 
     _named(plan, name, target)
-    must_be(options, (OptionsType, type(None)), "an `Options`")
+    must_be(options, (Options, type(None)), "an `Options`")
     must_be(keep, (dict, type(None)), "a dict that receives questions")
-    chosen = (options or OptionsType()).running
+    chosen = (options or Options()).running
     if not isinstance(plan, str | Path) or (isinstance(plan, str) and is_text(plan)):
         return verdicts_of(load(plan, name, target=target, symbols=True, partly=True), chosen, keep)
     path, inner = named(str(plan))

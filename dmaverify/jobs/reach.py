@@ -12,15 +12,15 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from dmaverify.jobs.cache import code_version
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.walk import is_cargo_output
 from dmaverify.language.files import MOST_BYTES, is_inside, read_bytes, shipped
 from dmaverify.machines.rngd.rust.cfg import asked_features
+from dmaverify.plan.read import files_named, targets_named
 
 MOST_FILES = 5_000  # of one workspace
 
@@ -55,33 +55,14 @@ def texts_digest(job: Job, crates: dict[Path, bytes] | None = None) -> str | Non
 def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
     """The files of every machine that a plan names by a path; those that ship are part of `code_version`."""
     data = tomllib.loads(text.decode("utf-8-sig"))
-    tables = [t for kind in data.values() for t in _tables(kind)]
-    for name in files_beside(data):
+    for name in files_named(data):
         yield name.encode() + b"\0" + _whole(_inside(folder / name, folder))
-    inner = [step[kind] for step in _steps(data) for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
-    named = [target] if target else [table.get("target") for table in (data, *tables, *inner)]
-    for name in sorted({name for name in named if isinstance(name, str) and not _ships(name)}):
+    for name in sorted(name for name in ({target} if target else targets_named(data)) if not _ships(name)):
         base = Path() if target else folder
         where = base / Path(name).expanduser()
         for file in sorted((where if target else _inside(where, base)).glob("*")):
             if file.is_file() and file.suffix in (".toml", ".smt2"):
                 yield f"{name}/{file.name}".encode() + b"\0" + _whole(file)
-
-
-def files_beside(plan: Mapping[str, Any]) -> list[str]:
-    """The files of kernels and engines that a plan names, as it names them."""
-    kernels = [kernel.get("file") for kernel in _tables(plan.get("kernel"))]
-    inner = [step["transfer"] for step in _steps(plan) if isinstance(step.get("transfer"), dict)]
-    engines = [move.get("options", {}).get("engine") for move in (*_tables(plan.get("transfer")), *inner)
-               if isinstance(move.get("options", {}), dict)]  # fmt: skip
-    return [*(one for one in kernels if isinstance(one, str)),
-            *(one.partition("::")[0] for one in engines if isinstance(one, str))]  # fmt: skip
-
-
-def _steps(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The steps of programs that are tables; of all others the plan's reader complains."""
-    lists = [steps for program in _tables(plan.get("program")) if isinstance(steps := program.get("step"), list)]
-    return [step for steps in lists for step in steps if isinstance(step, dict)]
 
 
 def _inside(file: Path, folder: Path) -> Path:
@@ -144,7 +125,3 @@ def _whole(file: Path) -> bytes:
     if len(data) > MOST_BYTES:
         raise ValueError(f"{file} is too long")
     return data
-
-
-def _tables(value: Any) -> list[dict[str, Any]]:
-    return [part for part in value.values() if isinstance(part, dict)] if isinstance(value, dict) else []

@@ -20,9 +20,9 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, check_job
-from dmaverify.jobs.reach import files_beside
 from dmaverify.language.files import folders_apart, text_of, write_bytes, write_text
 from dmaverify.machines.rngd.rust.cfg import asked_features
+from dmaverify.plan.read import files_named
 from dmaverify.prove.certify.certificate import (
     DECIDED,
     MANIFEST,
@@ -284,7 +284,7 @@ def copied_name(number: int, path: str) -> str:
 def named_beside(path: Path) -> list[str]:
     """The kernels and engines that a plan names and that lie beside it: a certificate holds these."""
     try:
-        named = files_beside(tomllib.loads(text_of(path))) if path.suffix == ".toml" else []
+        named = files_named(tomllib.loads(text_of(path))) if path.suffix == ".toml" else []
     except (ValueError, RecursionError):  # judged as what it is
         return []
     plain = (name for name in dict.fromkeys(named) if re.fullmatch(r"[\w-][\w.-]*", name, re.ASCII))

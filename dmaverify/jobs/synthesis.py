@@ -331,7 +331,7 @@ def holds_as_printed(found: Synthesis, readings: Mapping[str, str]) -> bool:
     """Whether the printed text, read again, is proved, under the readings given."""
     from dmaverify.jobs.verdicts import verdicts_of
     from dmaverify.plan.read import read_plan_text
-    from dmaverify.prove.move.check import Options
+    from dmaverify.prove.options import Options
     from dmaverify.verdict import Status
 
     try:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import Disagreement, InputError, Span
 from dmaverify.jobs.entries import Asked, entry_verdicts
+from dmaverify.prove.options import Options
 from dmaverify.report.edits import Overlap, applied, trials_of
 from dmaverify.values import replace
 from dmaverify.verdict import Edit, Finding, Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
-    from dmaverify.prove.move.check import Options
 
 MOST_CONFIRMED = 50  # trials of one plan; helps beyond them are not called checked
 CHECKED = re.compile(r" \(checked[^)]*\)")
@@ -35,9 +35,7 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
 
     Raises InputError for a reading that a machine has not.
     """
-    from dmaverify.prove.options import Options as OptionsType
-
-    chosen = options or OptionsType()
+    chosen = options or Options()
     found = entry_verdicts(plan, chosen, keep)
     if not chosen.repair or plan.is_kernel or plan.templates:
         return found

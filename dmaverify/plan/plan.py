@@ -99,6 +99,12 @@ class Plan:
         """Names of all entries, and of those that cannot be read."""
         return tuple(one.name for one in (*self.entries, *self.unread))
 
+    def under(self, readings: Mapping[str, str]) -> Plan:
+        """The plan with its machines under these readings. Raises InputError for a reading that a machine has not."""
+        for machine in self.targets.values():
+            machine.check_readings(readings)
+        return replace(self, targets={name: one.under(readings) for name, one in self.targets.items()})
+
 
 def select(plan: Plan, name: str | None) -> Plan:
     """The plan with only the transfer, access or program of that name, all for None. Raises InputError for another."""

@@ -67,24 +67,44 @@ def read_plan_text(
         raise InputErrors([error]) from None
 
 
+# --- what a plan names, as far as its data have the form of one ------------------------------------------------------
+
+
 def target_names(path: FilePath) -> set[str]:
     """The targets that a plan file names, wherever; none for a file that cannot be read."""
     from tomllib import loads
 
     try:
-        data = loads(read_source(path).text)
+        return targets_named(loads(read_source(path).text))
     except (InputError, ValueError, RecursionError):
         return set()
-    kinds = ("transfer", "access", "program", "gather", "scatter", "kernel")
-    tables = [t for kind in kinds for t in _inner(data, kind)]
-    steps = [step for t in tables for step in t.get("step", []) if isinstance(step, dict)]
-    inner = [step[key] for step in steps for key in ("transfer", "access") if isinstance(step.get(key), dict)]
-    return {name for t in (data, *tables, *inner) if isinstance(name := t.get("target"), str)}
 
 
-def _inner(data: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
-    tables = data.get(kind)
-    return [t for t in tables.values() if isinstance(t, dict)] if isinstance(tables, dict) else []
+def targets_named(data: Mapping[str, Any]) -> set[str]:
+    """The targets that the data of a plan file name, wherever."""
+    tables = [table for kind in data.values() for table in _tables(kind)]
+    inner = [step[kind] for step in _steps(data) for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
+    return {name for table in (data, *tables, *inner) if isinstance(name := table.get("target"), str)}
+
+
+def files_named(data: Mapping[str, Any]) -> list[str]:
+    """The files of kernels and engines that the data of a plan file name, as they name them."""
+    kernels = [kernel.get("file") for kernel in _tables(data.get("kernel"))]
+    inner = [step["transfer"] for step in _steps(data) if isinstance(step.get("transfer"), dict)]
+    options = [move.get("options") for move in (*_tables(data.get("transfer")), *inner)]
+    engines = [own.get("engine") for own in options if isinstance(own, dict)]
+    return [*(one for one in kernels if isinstance(one, str)),
+            *(one.partition("::")[0] for one in engines if isinstance(one, str))]  # fmt: skip
+
+
+def _steps(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The steps of programs that are tables; of all others the reader complains."""
+    lists = [steps for program in _tables(data.get("program")) if isinstance(steps := program.get("step"), list)]
+    return [step for steps in lists for step in steps if isinstance(step, dict)]
+
+
+def _tables(value: Any) -> list[dict[str, Any]]:
+    return [part for part in value.values() if isinstance(part, dict)] if isinstance(value, dict) else []
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

@@ -214,7 +214,7 @@ def _programs(item: PlanTransfer, machine: Target, bits: int) -> list[tuple[Comm
 def _judged_again(plan: Plan, rules: set[str], readings: Mapping[str, str]) -> str:
     """The verdict as text where it is no proof yet, or still one of `rules`; else empty."""
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.prove.move.check import Options
+    from dmaverify.prove.options import Options
     from dmaverify.report.text import render_verdict
 
     for verdict in verdicts_of(plan, Options(readings=readings)):

@@ -416,7 +416,29 @@ def test_files_that_are_no_plans_exit_with_2(capsys, tmp_path, data):
 
 def test_the_list_of_commands_shows_what_each_is_for_to_the_end() -> None:
     """In 80 columns, where click ends a longer sentence with dots."""
-    context = click.Context(cli)
-    commands = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
-    room = 80 - len("  ") - len("    ") - 2 - max(map(len, commands))
-    assert [name for name, one in commands.items() if one is None or one.get_short_help_str(room)[-3:] == "..."] == []
+    cut = []
+    groups: list[click.Group] = [cli]
+    for group in groups:
+        context = click.Context(group)
+        commands = {name: group.get_command(context, name) for name in group.list_commands(context)}
+        room = 80 - len("  ") - len("    ") - 2 - max(map(len, commands))
+        cut += [name for name, one in commands.items() if one is None or one.get_short_help_str(room)[-3:] == "..."]
+        groups += [one for one in commands.values() if isinstance(one, click.Group)]
+    assert cut == []
+
+
+def test_rules_are_selected_of_a_plan_whose_steps_are_no_tables(capsys, plan):
+    for step in ("5", "[5]", "{ transfer = 5 }"):
+        code, out, _ = answer(
+            capsys, "check", plan(f'target = "rngd"\n[program.p]\nstep = {step}\n'), "--select", "core/*"
+        )
+        assert (code, "internal error" in out) == (2, False), step
+
+
+def test_a_line_with_a_path_is_answered_as_check_answers_the_file(capsys, plan, monkeypatch):
+    """A move that cannot be read takes nothing from the others; a text is no path."""
+    path = plan(GOOD + GOOD.partition("C = 256\n")[2].replace("swap", "other").replace('"hbm"', '"hmb"'))
+    _, told, _ = answer(capsys, "check", path, "--json", "--no-cache")
+    found, refused = lines(capsys, monkeypatch, "check", {"path": path}, {"path": GOOD})
+    assert [one["status"] for one in found] == [one["status"] for one in json.loads(told)] == ["proved", "error"]
+    assert "`plan`" in refused[0]["findings"][0]["hint"]

@@ -180,17 +180,22 @@ def read_unwritten(steps: list[tuple[int, bool, int, bool]]) -> set[int]:
     return found
 
 
+def supposed_of(text: str) -> set[int]:
+    """The moves of a program, by their numbers, of which it is supposed that memory holds what they read."""
+    program = read_plan_text(text, partly=True).programs[0]
+    works = [work_of(number, step, TARGET) for number, step in enumerate(program.steps)]
+    order = order_of(program, [work.lanes for work in works])
+    assert isinstance(order, Order)
+    said = there_at_start(program, works, order, TARGET).supposed
+    return {int(re.findall(r"`x(\d+)`", one)[0]) for one in said}
+
+
 @pytest.mark.parametrize("count", counted(45, 3000))
 def test_every_read_of_a_byte_that_nothing_wrote_is_named(count: int) -> None:
     named_too = unwritten = 0
     for seed in range(count):
         steps = drawn(random.Random(f"begun {seed}"))
-        program = read_plan_text(text_of(steps), partly=True).programs[0]
-        works = [work_of(number, step, TARGET) for number, step in enumerate(program.steps)]
-        order = order_of(program, [work.lanes for work in works])
-        assert isinstance(order, Order)
-        said = there_at_start(program, works, order, TARGET).supposed
-        named = {int(re.findall(r"`x(\d+)`", one)[0]) for one in said}
+        named = supposed_of(text_of(steps))
         assert read_unwritten(steps) <= named, text_of(steps)
         unwritten += len(read_unwritten(steps))
         named_too += len(named - read_unwritten(steps))
@@ -204,12 +209,7 @@ def test_reads_in_long_and_nested_loops_are_named_where_some_turn_finds_nothing(
     too_many = unwritten = 0
     for seed in range(count):
         drawn = draw_started(random.Random(f"started {seed}"))
-        program = read_plan_text(drawn.text(), partly=True).programs[0]
-        works = [work_of(number, step, TARGET) for number, step in enumerate(program.steps)]
-        order = order_of(program, [work.lanes for work in works])
-        assert isinstance(order, Order)
-        said = there_at_start(program, works, order, TARGET).supposed
-        named = {int(re.findall(r"`x(\d+)`", one)[0]) for one in said}
+        named = supposed_of(drawn.text())
         assert drawn.unwritten() <= named, drawn.text()
         unwritten += len(drawn.unwritten())
         too_many += len(named - drawn.unwritten())
