@@ -103,6 +103,8 @@ def _issue(sides: Sides, found: PricedCommands, name: str) -> Told:
     told, lift = [], _slow_on_silicon(found, name)
     for side in sides:
         told.append(f"{side.role}: runs of {side.run_bytes:,} B, {side.windows_per_run:.2f} windows each")
+        if side.role == "write" and side.tier == "hbm" and found.data.ticks("issue_partial"):
+            lift = lift or _partial([side], found, name)[1]
         if side.tier == "hbm" and side.crossing_packets:
             many = f"{side.crossing_packets:,} {side.role} packets"
             lift = lift or f"begin runs on {found.data.hbm.window} bytes: {many} cross one boundary more"

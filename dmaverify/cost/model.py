@@ -255,14 +255,22 @@ def _again_why(side: SideCost) -> str:
         told += f"; windows of long runs take {side.longer / TICKS:.2f} cycles more each"
     if side.setup:
         told += f"; of each, {side.setup / TICKS:.2f} cycles are the setup of the slices"
+    for many, more in _in_part(side):
+        if many and more:
+            told += f"; {many:,} of them write a window in part, which takes {more / TICKS:.2f} cycles more"
     return told
+
+
+def _in_part(side: SideCost) -> list[tuple[int, int]]:
+    """Windows of HBM that a side writes in part, in blocks of 64 bytes and others, and what each takes more."""
+    whole = side.windows.partial - side.windows.ragged
+    found = [(whole, side.issue_partial), (side.windows.ragged, side.issue_ragged)]
+    return [(side.windows.partial, found[0][1])] if found[0][1] == found[1][1] else [one for one in found if one[0]]
 
 
 def issue_ticks(side: SideCost) -> int:
     """Ticks that the engine needs to issue all requests of a side."""
-    seen = side.windows
-    whole, ragged = (seen.partial - seen.ragged) * side.issue_partial, seen.ragged * side.issue_ragged
-    return side.requests * side.issue + whole + ragged
+    return side.requests * side.issue + sum(many * more for many, more in _in_part(side))
 
 
 def _requests_why(side: SideCost) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MOST_CONFIRMED = 50  # trials of one plan; helps beyond them are not called checked
 CHECKED = re.compile(r" \(checked[^)]*\)")
 _SIZE = re.compile(r"(?P<axis>\w+'*) is (?P<have>\d+); with (?P=axis) = (?P<want>\d+) the printed commands are proved")
+_BARE = re.compile(r"-?\d+, must be -?\d+")
 _NUMBER = re.compile(r" to (-?\d+) instead of -?\d+")
 
 
@@ -69,8 +70,9 @@ class Confirming:
         trial, left = found
         hint = self._in_text(finding.hint, edits, trial) if not size else finding.hint
         named = {edit.span: f"{edit.span.text}, must be {edit.text}" for edit in trial}
-        labels = (replace(one, text=named.get(one.span, one.text)) for one in finding.labels)
-        finding = finding if size else replace(finding, labels=tuple(labels))
+        labels = (replace(one, text=named.get(one.span, one.text)) if _BARE.fullmatch(one.text) else one
+                  for one in finding.labels)  # fmt: skip
+        finding = replace(finding, labels=tuple(labels))
         first, *others = hint.split("; or ", 1)
         more = "".join(f"; or {CHECKED.sub('', other)}" for other in others)
         if not left:

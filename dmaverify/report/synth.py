@@ -15,8 +15,8 @@ from dmaverify.synth.result import CopyKernel, Played, Synthesis
 NOT_COVERED = (
     "the model's distance from silicon: contention with Fetch and Commit, refresh, clocks, arbitration between engines",
     (
-        "plans outside of the space: other refinements than those of the layouts, shares of engines that cut one part "
-        "otherwise than another, layouts in between that no route tried"
+        "plans outside of the space: other refinements than those of the layouts, shares of engines that cut or order "
+        "one part otherwise than another, layouts in between that no route tried"
     ),
     "the closed form is what no order avoids; the simulator may need more (its figure stands beside it)",
 )

@@ -26,7 +26,7 @@ from cost_programs import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmaverify.cost.constants import cost_data
+from dmaverify.cost.constants import TICKS, cost_data
 from dmaverify.cost.explain import explain
 from dmaverify.cost.formula import formula
 from dmaverify.cost.inside import toggled, toggled_by
@@ -116,6 +116,19 @@ def test_only_clusters_that_keep_to_one_stack_are_told_to_use_both() -> None:
     ports = [one for one in explain(example_4(), profile="measured").bounds if one.name.startswith("stack port")]
     assert ports
     assert not any(one.lift for one in ports)
+
+
+def test_what_windows_written_in_part_cost_in_schedules_is_told_and_is_what_whole_ones_save() -> None:
+    """64 rows of 192 bytes at a pitch of 256, and of 256: as many windows, of which the former write each in part."""
+    part, whole = ([command(dm(), hbm(), [(64, SLICE, 256)], size)] for size in (192, 256))
+    seen = explain(part, profile="schedule")
+    more = cost_data("schedule").ticks("issue_partial") / TICKS
+    assert f"64 of them write a window in part, which takes {more:.2f} cycles more" in seen.because
+    assert seen.cost.cycles - cost(whole, profile="schedule").cycles == pytest.approx(64 * more)
+    assert seen.advice[0].startswith("runs that begin and end on 256 bytes")
+    assert "in part" not in explain(whole, profile="schedule").because + explain(part).because.replace(
+        "written in part", ""
+    )
 
 
 @pytest.mark.parametrize("readers", [64, 256])

@@ -187,7 +187,8 @@ class Case(Judgement):
         named = {b.command for b in result.broken if b.command is not None}
         if len(named) < 2:
             first = min(named, default=0)
-            commands, named = [commands[first], *commands[:first], *commands[first + 1 :]], {0} if named else set()
+            named = {0} if named else set()
+            commands = [commands[first], *commands[:first], *commands[first + 1 :]]
         left = max(1, REPAIR_COMMANDS // len(commands))
 
         def holds(changed: Sequence[Command]) -> bool:
