@@ -125,7 +125,7 @@ pub fn k(ctx: &mut Context, x: &X, n: usize) -> X {
 def test_of_a_text_that_is_no_rust_throughout_nothing_is_proved_nor_refuted() -> None:
     """A helper stayed PROVED, and a kernel REFUTED by what was left of it, wherever a word was missing or stood twice."""
     told: dict[bool, set[Status]] = {True: set(), False: set()}
-    for number, word in enumerate([*re.finditer(r"\w+|[^\w\s]", HALF_TYPED)][::4]):
+    for number, word in enumerate([*re.finditer(r"\w+|[^\w\s]", HALF_TYPED)][::7]):
         instead = f"{word[0]} {word[0]}" if number % 2 else ""
         text = HALF_TYPED[: word.start()] + instead + HALF_TYPED[word.end() :]
         found = {v.status for v in verdicts(read_kernel_plan_text(text, "kernel.rs"))}
