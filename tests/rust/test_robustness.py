@@ -132,3 +132,11 @@ def test_of_a_text_that_is_no_rust_throughout_nothing_is_proved_nor_refuted() ->
         told[first_error(Source("kernel.rs", text)) is not None] |= {max(found, key=WORST.index)}
     assert told[True] == {Status.UNKNOWN}
     assert told[False] > {Status.UNKNOWN}
+
+
+def test_a_constant_or_a_type_that_is_no_rust_is_none() -> None:
+    """What the grammar made of it was its value: REFUTED of the tiles that were left."""
+    text = HALF_TYPED.replace("0..4", "0..N")
+    for item in ("const N: usize = 4;", "const N: usize = < 2 + 2;", "type M = usize; const N: M = 4 4;"):
+        found = {v.status for v in verdicts(read_kernel_plan_text(f"{text}{item}\n", "kernel.rs"))}
+        assert found == ({Status.PROVED} if item.endswith("= 4;") else {Status.UNKNOWN}), item
