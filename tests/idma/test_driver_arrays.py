@@ -419,6 +419,17 @@ def test_a_structure_of_a_function_that_others_may_change_is_not_that_of_the_fil
     assert verdict(tmp_path, text, "__SIZEOF_POINTER__=4").status is Status.PROVED
 
 
+@pytest.mark.parametrize(("pointer", "array"), [("(*d)[64]", "d[][64]"), ("(*d)[2][32]", "d[][2][32]")])
+def test_a_pointer_to_arrays_is_an_argument_that_is_written_as_an_array(
+    pointer: str, array: str, tmp_path: Path
+) -> None:
+    """UNKNOWN, before: the argument had no type."""
+    text = f"void f(uint8_t @, uint8_t *x) {{ {START}(d + 1, x, 65); {START}(d[2], x, 64); snrt_dma_wait_all(); }}"
+    found = [verdict(tmp_path, text.replace("@", one), "__SIZEOF_POINTER__=4") for one in (pointer, array)]
+    assert found[0].status is found[1].status is Status.PROVED
+    assert found[0].conditions == found[1].conditions != ()
+
+
 def test_two_names_of_one_structure_of_the_file_are_one_place(tmp_path: Path) -> None:
     text = f"{STRUCTURES}void f(void) {{ {START}(g.buf, &h[0], 64); @ {START}(&e, (uint8_t *)&g + 4, 64); # }}"
     found = verdict(tmp_path, text.replace("@", "").replace("#", "snrt_dma_wait_all();"), "__SIZEOF_POINTER__=4")
@@ -433,6 +444,7 @@ def test_two_names_of_one_structure_of_the_file_are_one_place(tmp_path: Path) ->
         ("struct s { uint8_t c; uint32_t n; } __attribute__((packed));", 5),
         ("struct s { uint8_t c; uint32_t n; } other;\nuint32_t m(void) { return other.n; }", 8),
         ("struct s { uint8_t c; uint32_t n; } __packed;", 0),  # of a header that is not read, or a variable
+        ("// __packed: as gcc has it\nstruct s { uint8_t c; uint32_t n; } __packed;\nextern uint8_t q __packed;", 0),
         ("#define PACKED __attribute__((packed))\nstruct s { uint8_t c; uint32_t n; } PACKED;", 0),
         ("typedef uint32_t word __attribute__((aligned(1)));\nstruct s { uint8_t c; word n; };", 0),
         ("typedef uint32_t word;\nstruct s { uint8_t c; word n; };", 8),

@@ -125,10 +125,18 @@ pub fn k(ctx: &mut Context, x: &X, n: usize) -> X {
 def test_of_a_text_that_is_no_rust_throughout_nothing_is_proved_nor_refuted() -> None:
     """A helper stayed PROVED, and a kernel REFUTED by what was left of it, wherever a word was missing or stood twice."""
     told: dict[bool, set[Status]] = {True: set(), False: set()}
-    for number, word in enumerate([*re.finditer(r"\w+|[^\w\s]", HALF_TYPED)][::4]):
+    for number, word in enumerate([*re.finditer(r"\w+|[^\w\s]", HALF_TYPED)][::7]):
         instead = f"{word[0]} {word[0]}" if number % 2 else ""
         text = HALF_TYPED[: word.start()] + instead + HALF_TYPED[word.end() :]
         found = {v.status for v in verdicts(read_kernel_plan_text(text, "kernel.rs"))}
         told[first_error(Source("kernel.rs", text)) is not None] |= {max(found, key=WORST.index)}
     assert told[True] == {Status.UNKNOWN}
     assert told[False] > {Status.UNKNOWN}
+
+
+def test_a_constant_or_a_type_that_is_no_rust_is_none() -> None:
+    """What the grammar made of it was its value: REFUTED of the tiles that were left."""
+    text = HALF_TYPED.replace("0..4", "0..N")
+    for item in ("const N: usize = 4;", "const N: usize = < 2 + 2;", "type M = usize; const N: M = 4 4;"):
+        found = {v.status for v in verdicts(read_kernel_plan_text(f"{text}{item}\n", "kernel.rs"))}
+        assert found == ({Status.PROVED} if item.endswith("= 4;") else {Status.UNKNOWN}), item

@@ -278,6 +278,19 @@ def test_operations_count_on_the_ways_that_run_them(first: str, second: str, sta
     assert compared(tmp_path, *bodies, given=f"{GIVEN}, n: usize, m: usize").status == status
 
 
+PARTS = """{LOAD} let mut e = D::new(); for i in 0..2 {{ let j = {at}; ctx.main.begin(d.view().tile::<m![L / 6], 1, m![1 # 2, L % 6, F]>(j)).fetch::<m![L % 6], m![F]>()
+    .collect::<m![L % 6], m![F # 32]>().vector_init().vector_fxp(FxpBinaryOp::AddFxp, 7).vector_final().commit_trim::<m![F]>()
+    .commit_view(e.view_mut().tile::<m![L / 6], 1, m![1 #{{!}} 2, L % 6, F]>({to})); }} {STORE}"""
+
+
+@pytest.mark.parametrize(("at", "to", "status"), [("1 - i", "j", "proved"), ("i", "1 - j", "unknown"), ("1 - i", "1 - j", "unknown")])  # fmt: skip
+def test_parts_that_share_no_cell_are_written_in_whatever_order(at: str, to: str, status: str, tmp_path: Path) -> None:
+    """UNKNOWN, before: what was written last stood outermost."""
+    first, second = (PARTS.format(LOAD=LOAD, STORE=STORE, at=a, to=b) for a, b in (("i", "j"), (at, to)))
+    found = compared(tmp_path, first, second)
+    assert found.status == status, found.why
+
+
 I32 = "HbmTensor<i32, m![1], m![B, L, F]>"
 E = "type E = DmTensor<i32, m![1], m![1 # 2], m![B # 256], m![L, F]>;"
 OF_I32 = ADDED.replace("let d: D", "let d: E").replace("let e: D", "let e: E").replace("F # 32", "F # 8")

@@ -294,6 +294,7 @@ class Declarer(InitialReader):
                 type_ = replace(type_, step=self.array_of(declarator, one.field("type"))[1])
             if type_ is not None and type_.pointer:
                 type_ = replace(type_, target=self.pointee_of(one.field("type"), declarator))
+            type_ = self.rows_type(one.field("type"), declarator) or type_
             why = f"`{name}` is a parameter: --define {name}=..."
             given = arguments[number] if arguments is not None and number < len(arguments) else None
             if type_ is None and not pointers and not shape:

@@ -6,9 +6,10 @@ Law: a member, or a structure, whose type is not read is told with the reason; n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+from dmaverify.language.trees import walk
 from dmaverify.machines.idma.c.aggregates import (
     ArrayType,
     Shape,
@@ -23,6 +24,15 @@ from dmaverify.machines.idma.c.evaluate import Evaluator
 from dmaverify.machines.idma.c.numbers import UNREAD, WORD, CType, Value, unknown
 from dmaverify.values import replace
 
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_EXPRESSIONS = {
+    "field_expression", "pointer_expression", "unary_expression", "argument_list", "assignment_expression",
+    "binary_expression", "subscript_expression", "init_declarator", "parenthesized_expression", "return_statement",
+    "initializer_list", "initializer_pair", "cast_expression", "comma_expression", "conditional_expression",
+    "sizeof_expression", "update_expression",
+}  # fmt: skip
 _POSTFIX = ("identifier", "parenthesized_expression", "subscript_expression", "field_expression", "call_expression")
 
 
@@ -110,15 +120,13 @@ class ShapeReader(Evaluator):
 
     def _may_say_more(self, part: Part) -> bool:
         """Whether a name behind a structure, which reads as that of a variable, may be a macro that says how it is laid
-        out: it is one, or nothing else in the text speaks of it.
+        out: it is one, or nothing in the text takes it for an object.
         """
-        above, text = part.node.parent, part.text.source.text
-        for node in above.children_by_field_name("declarator") if above is not None else ():
-            name = declared(Part(node, part.text))[0]
-            others = len(re.findall(rf"\b{name}\b", text)) - len(re.findall(rf"[}}]\s*{name}\b", text)) if name else 0
-            if name in self.file.macros or (name and not others and above is not None and above.type == "declaration"):
-                return True
-        return False
+        above = part.node.parent
+        nodes = above.children_by_field_name("declarator") if above is not None else ()
+        names = [name for node in nodes if (name := declared(Part(node, part.text))[0])]
+        alone = above is not None and above.type == "declaration"
+        return any(name in self.file.macros or (alone and not _used(part.node, name)) for name in names)
 
     def _realigned(self, part: Part | None) -> bool:
         """Whether an attribute of a `typedef` says how what it names is aligned."""
@@ -189,6 +197,26 @@ class ShapeReader(Evaluator):
         if node.type != "identifier" or not stars:
             return None
         return self.shape_of(type_) if stars == 1 else self.type_of(type_, stars - 1)
+
+    def rows_type(self, type_: Part | None, declarator: Part) -> CType | None:
+        """The type of a pointer to arrays, `uint8_t (*d)[64]`; None of all else."""
+        node: Part | None = declarator
+        while node is not None and node.type == "array_declarator":
+            node = node.field("declarator")
+        inner = next(iter(node.parts()), None) if node is not None and node.type == "parenthesized_declarator" else None
+        named = inner.field("declarator") if inner is not None and inner.type == "pointer_declarator" else None
+        if named is None or named.type != "identifier" or node == declarator:
+            return None
+        shape, counts = self.shape_of(type_), list[int]()
+        while declarator.type == "array_declarator" and (of := declarator.field("declarator")) is not None:
+            size = declarator.field("size")
+            number = self.value(size).number if size is not None else None
+            counts, declarator = [*counts, number if type(number) is int else 0], of
+        for count in counts:
+            shape = ArrayType(shape, count) if count > 0 else UnreadType("how long its rows are, is not known")
+        if not isinstance(shape, ArrayType) or not size_of(shape, self.word):
+            return None
+        return CType(self.word, pointer=True, step=size_of(shape, self.word), target=shape)
 
     def static_shape(self, part: Part | None) -> Shape | None:
         """The type of an expression over objects, which does not run; None of what is none."""
@@ -261,6 +289,15 @@ class ShapeReader(Evaluator):
         if isinstance(shape, CType) and value is not None and value.type in ELEMENTS:
             size = size_of(shape, self.word)
         return Value(size, CType(self.word)) if size else super()._sizeof_expression(part)
+
+
+def _used(node: Node, name: str) -> bool:
+    """Whether some expression of a text has an object of this name."""
+    root = node
+    while root.parent is not None:
+        root = root.parent
+    same = (one for one in walk(root) if one.type == "identifier" and one.text == name.encode())
+    return any(one.parent is not None and one.parent.type in _EXPRESSIONS for one in same)
 
 
 def _pointee(shape: Shape | None) -> Shape | None:

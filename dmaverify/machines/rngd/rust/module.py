@@ -247,7 +247,7 @@ def fill(scope: NameScope, code: Code, nodes: Iterable[Node]) -> None:
     """Puts the items among `nodes` into the scope, those of its inline modules into theirs.
 
     Items that a `#[cfg(...)]` leaves out come last: a name means the one that is there, and the other is read as well.
-    A name that several items have of which only the compiler knows which are there means nothing.
+    A name of several items of which only the compiler knows which are there means nothing, nor one that is half typed.
     """
     left: list[tuple[Node, tuple[str, ...]]] = []
     names: Counter[str] = Counter()
@@ -259,8 +259,9 @@ def fill(scope: NameScope, code: Code, nodes: Iterable[Node]) -> None:
             continue
         met, uses = len(scope.met), len(scope.uses)
         _take(scope, code, node, above)
-        if there is None:
-            names.update(set(scope.met[met:]))
+        broken = node.has_error and node.type in ("const_item", "static_item", "type_item")
+        if there is None or broken:
+            names.update([*{*scope.met[met:]}] * (1 + broken))
             scope.uses[uses:] = [replace(use, sure=False) for use in scope.uses[uses:]]
     every: tuple[dict[str, Any], ...] = (scope.types, scope.values, scope.modules, scope.macros)
     known = [dict(own) for own in every]

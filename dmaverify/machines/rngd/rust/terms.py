@@ -67,6 +67,7 @@ class KernelTerms:
     terms: list[OperationTerm] = field(default_factory=list)
     known: dict[OperationTerm, int] = field(default_factory=dict)
     holds: dict[int, int] = field(default_factory=dict)
+    parts: dict[int, RustTensor] = field(default_factory=dict)  # of a buffer that a term writes anew
     touches: dict[int, list[TermTouch]] = field(default_factory=lambda: defaultdict(list))
     before: list[frozenset[int]] = field(default_factory=list)  # of each operation, those that come before it
     spans: list[Span] = field(default_factory=list)
@@ -112,8 +113,22 @@ class KernelTerms:
         assert dest.buffer is not None
         serial, key = dest.buffer.serial, self.type_key(dest)
         self.done(made, dest, span)
-        into = "into" if dest.window.tiled else "over"
-        self.holds[serial] = term if fresh else self.term(into, key, term, self.content(serial))
+        if fresh or not dest.window.tiled:
+            self.holds[serial] = term if fresh else self.term("over", key, term, self.content(serial))
+        else:
+            self.holds[serial] = self._into(dest, key, term, self.content(serial))
+
+    def _into(self, dest: RustTensor, key: Hashable, term: int, content: int) -> int:
+        """A content with a part of it written anew: of parts that share no cell, in one order whichever came first."""
+        last = self.terms[content]
+        before = self.parts.get(content)
+        if before is not None and repr(last.key) > repr(key) and share_cells(before, dest) is False:
+            made = self.term("into", last.key, last.of[0], self._into(dest, key, term, last.of[1]))
+            self.parts[made] = before
+        else:
+            made = self.term("into", key, term, content)
+            self.parts[made] = dest
+        return made
 
     # ------------------------------------------------------------ keys
 
