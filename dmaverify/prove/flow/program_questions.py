@@ -218,6 +218,6 @@ def _in_order(works: Sequence[StepWork], times: Times, apart: Sequence[tuple[int
                     reach = "false" if None in gaps else f"(<= (+ {gaps[0]} {gaps[1]}) 1)"
                     writer.claim(f"{named}, any two iterations", kind, f"(not {reach})")
             else:
-                both = f"(<= end{times.at(p)} begin{times.at(q)}) (<= end{times.at(q)} begin{times.at(p)})"
-                writer.claim(named, kind, f"(not (or {both}))")
+                first = " ".join(f"(<= end{last} begin{next_})" for last, next_ in times.either_first(p, q))
+                writer.claim(named, kind, f"(not (or {first}))")
     return writer.script()

@@ -83,7 +83,11 @@ class Times:
         """Whether of two pieces that share no loop one has ended, in all iterations, before the other begins."""
         if self.order.one_body(a.piece, b.piece):
             return False
-        return self.at(b) in self._behind(self.at(a)) or self.at(a) in self._behind(self.at(b))
+        return any(q in self._behind(p) for p, q in self.either_first(a, b))
+
+    def either_first(self, a: TimedWork, b: TimedWork) -> list[tuple[str, str]]:
+        """The last iteration of each and the first one of the other: if one of these pairs is in order, all are."""
+        return [(self.at(p, self.iterations(p.piece)[-1]), self.at(q)) for p, q in ((a, b), (b, a))]
 
     def _parts(self, piece: int) -> list[str]:
         own = self.order.pieces[piece]
