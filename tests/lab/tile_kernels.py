@@ -340,7 +340,9 @@ class _Drawn:
         """Operations on tiles of the valid region, each of which may use the results of those before."""
         whole, results, out = [first, second], [], list[Work]()
         for _ in range(count):
-            name = self.rng.choice(sorted(n for n, w in tile_work(shipped()).items() if w.writes != "move"))
+            name = self.rng.choice(
+                sorted(n for n, w in tile_work(shipped()).items() if w.writes not in ("move", "indexed"))
+            )
             made = self._work(name, self.rng.choice(whole), self.rng.choice(whole), out)
             if made is None:
                 return self.works(first, second, count)

@@ -115,6 +115,14 @@ def test_tokens_order_pipes_as_flags_do() -> None:
     assert "pto/buffer-id" in errors(check(body.replace("{0}", "32")))
 
 
+def test_tokens_name_kinds_of_operations_as_events_do() -> None:
+    body = "  pto.get_buf[#pto.pipe_event_type<TLOAD>, 0]\n" + load() + "  pto.rls_buf[<TLOAD>, 0]\n"
+    body += "  pto.get_buf[<TSTORE_VEC>, {0}]\n" + store() + "  pto.rls_buf[<TSTORE_VEC>, {0}]\n"
+    assert check(body.replace("{0}", "0")).status is Status.PROVED
+    assert errors(check(body.replace("{0}", "1"))) == {"core/hazard-raw"}
+    assert check(body.replace("{0}", "0").replace("TSTORE_VEC", "TWHAT")).status is Status.UNKNOWN
+
+
 def test_event_ids_end_at_seven() -> None:
     body = load() + SYNC + store()
     assert check(body.replace("EVENT_ID0", "EVENT_ID7")).status is Status.PROVED

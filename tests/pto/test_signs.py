@@ -127,6 +127,21 @@ def test_a_shift_by_as_many_bits_as_there_are_has_no_meaning(op: str, by: int, s
     assert verdict.status.value == status, [f.message for f in verdict.findings]
 
 
+@pytest.mark.parametrize("op", ["shli", "shrui", "shrsi"])
+@pytest.mark.parametrize(("low", "high", "status"), [(0, 31, "proved"), (0, 32, "unknown"), (-1, 3, "unknown")])
+def test_a_shift_by_a_value_that_may_be_too_many_bits_has_no_meaning(op: str, low: int, high: int, status: str) -> None:
+    text = KERNEL.format(first=f"arith.{op}", constant=1, then="arith.andi", second=0, low=low, high=high, size=1)
+    (verdict,) = check_text(Source("k.mlir", text.replace("%n, %c", "%c, %n")), None)
+    assert verdict.status.value == status, [f.message for f in verdict.findings]
+
+
+def test_a_shift_by_a_value_that_nobody_bounds_is_supposed_to_be_one() -> None:
+    text = KERNEL.format(first="arith.shrui", constant=1, then="arith.andi", second=0, low=0, high=9, size=1)
+    free = text.replace("// dmaverify: assume %n in 0..9\n", "").replace("%n, %c", "%c, %n")
+    (verdict,) = check_text(Source("k.mlir", free), None)
+    assert (verdict.status.value, verdict.conditions) == ("proved", ("`%n`, by which `%t` shifts, is 0 to 31",))
+
+
 def test_an_unsigned_result_that_is_surely_great_is_a_negative_number() -> None:
     text = KERNEL.format(first="arith.xori", constant=3, then="arith.maxui", second=-2, low=0, high=4, size=64)
     text = text.replace(

@@ -94,7 +94,18 @@ class Arithmetic(Values):
             return self._with_number(stmt, op, a, b.const)
         if op in ("divui", "divsi", "floordivsi", "remui", "remsi", "ceildivui", "ceildivsi"):
             return self._with_term(stmt, op, a, b)
+        if op.startswith("sh") and not self._shifts(stmt, b):
+            return self._undefined(stmt, f"may shift by {stmt.type.bits or 64} bits or more")
         return self.unfollowed(stmt.result)
+
+    def _shifts(self, stmt: ops.Arith, by: Lin) -> bool:
+        """Whether a value shifts by fewer bits than there are, by its range, or as an assumption that is said."""
+        bits, (low, high) = stmt.type.bits or 64, self.world.interval(by)
+        if low is None or high is None:
+            self.suppose(f"`{stmt.args[1].name}`, by which `{stmt.result}` shifts, is 0 to {bits - 1}")
+            return True
+        fewer = both([compare("le", -by), compare("lt", by - bits)])
+        return (low >= 0 and high < bits) or Asker(self.world, Options().rlimit).surely(fewer, self.when)
 
     def _less(self, a: Lin, b: Lin) -> Lin:
         """a - b; of a value less its minimum with another, what is left over."""

@@ -259,13 +259,13 @@ class CopyReader(TypeReader):
 
     def _buffer(self, op: Op) -> Stmt:
         cursor = TokenCursor(op)
-        token = cursor.peek()
-        while token is not None and not token.text.strip('"').startswith("PIPE_"):
+        pipe = ""
+        while (token := cursor.peek()) is not None and not pipe:
+            text = token.text.strip('"')
+            pipe = EVENT_PIPES.get(text, text.removeprefix("PIPE_") if text.startswith("PIPE_") else "")
             cursor.at += 1
-            token = cursor.peek()
-        if token is None:
+        if not pipe:
             raise InputError(f"{op.name} names no pipe", op.name_span, '"PIPE_V", id, mode')
-        cursor.at += 1
         for mark in (">", "]", ","):
             cursor.take(mark)
         named = buffer_in(op) if is_generic(op) else None
@@ -273,6 +273,4 @@ class CopyReader(TypeReader):
         if len(args) not in (1, 2):
             raise InputError(f"{op.name} takes a pipe, an id and a mode", op.name_span)
         mode = args[1] if len(args) == 2 else Operand("", args[0].span, 0)
-        return BufferOp(
-            op.span, "get" if "get" in op.name else "rls", token.text.strip('"').removeprefix("PIPE_"), args[0], mode
-        )
+        return BufferOp(op.span, "get" if "get" in op.name else "rls", pipe, args[0], mode)

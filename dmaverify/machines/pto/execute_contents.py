@@ -292,6 +292,9 @@ class ContentRun(_NumberedRun):
         self.operation = (stmt.name, self.attributes, scalars)
         super()._operate(stmt)
 
+    def _by_indices(self, stmt: TileOp) -> None:
+        raise Beyond(f"which elements the indices of {stmt.name} name")
+
     def _arrives(
         self, view: ElementView, tile: CellTile, there: np.ndarray, cells: np.ndarray, *, loads: bool, adds: bool
     ) -> None:

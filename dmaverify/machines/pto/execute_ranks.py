@@ -15,13 +15,13 @@ from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_cells import CellTile, ElementView
-from dmaverify.machines.pto.execute_tiles import TileRun
+from dmaverify.machines.pto.execute_indexed import IndexedRun
 from dmaverify.machines.pto.ranks import COMM, FENCED, RankCopy, RankSignal, VisibilityFence
 
 _SIGNAL = 4  # bytes
 
 
-class RankRun(TileRun):
+class RankRun(IndexedRun):
     """The part of a run that is about other ranks."""
 
     def seen(self, stmt: ops.Stmt) -> None:

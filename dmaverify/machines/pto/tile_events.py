@@ -17,17 +17,17 @@ from math import prod
 
 from dmaverify.language.affine import FALSE, ONE, ZERO, Lin, compare
 from dmaverify.machines.pto.ops import CastPtr, Operand, Stmt
+from dmaverify.machines.pto.tile_indexed import TileIndexed
 from dmaverify.machines.pto.tile_operands import PRODUCTS
 from dmaverify.machines.pto.tile_places import CellTouch, TileCells
-from dmaverify.machines.pto.tile_sorts import TileSorts
 from dmaverify.machines.pto.tiles import TileOp, TileWork, in_form
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value
-from dmaverify.program.instructions import CopyTouch, Place, Use
+from dmaverify.program.instructions import Place, Use
 from dmaverify.prove.meet import collision
 from dmaverify.values import replace
 
 
-class TileMeaning(TileSorts):
+class TileMeaning(TileIndexed):
     """Operations on tiles."""
 
     # ------------------------------------------------------------ operations
@@ -49,6 +49,8 @@ class TileMeaning(TileSorts):
         self._typed_tiles(stmt, given)
         if work.writes == "move":
             return self._transfer(stmt, work, given)
+        if work.writes == "indexed":
+            return self._indexed(stmt, [given[o.name] for o in (*stmt.ins, *stmt.outs)])
         tiles = [given[o.name] for o in moved]
         if not isinstance(out, TileValue) or not all(isinstance(t, TileValue) for t in tiles) or len(stmt.outs) > 1:
             self.remark("unresolved", f"{stmt.name}: its operands are no tiles that are known", stmt.name_span)
@@ -347,14 +349,6 @@ class TileMeaning(TileSorts):
             self._need(compare("le", ONE - stride), stmt, said, stride, enough=True)
 
     # ------------------------------------------------------------ bytes
-
-    def _elements(self, part: TensorPart, kind: str) -> CopyTouch:
-        item = part.place.item_bytes
-        levels = [(n, s * item) for n, s in zip(part.shape, part.strides, strict=True) if n != ONE]
-        length = Lin(item)
-        if levels and levels[-1][1] == Lin(item):
-            length = levels.pop()[0] * item
-        return CopyTouch(kind, part.place, ZERO, length, tuple(reversed(levels)))
 
     def pointer_of(self, operand: Operand) -> Value:
         """A pointer, or where a tile begins that has an address."""

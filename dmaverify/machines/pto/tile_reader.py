@@ -18,6 +18,7 @@ from dmaverify.machines.pto.generic import attributes
 from dmaverify.machines.pto.mlir import Op
 from dmaverify.machines.pto.ops import OTHER, Const, OpaqueOp, Operand, Stmt, ValueType
 from dmaverify.machines.pto.tiles import (
+    INDEXED,
     AllocTile,
     HandedTile,
     PartView,
@@ -179,7 +180,8 @@ class TileReader:
             outs, work = outs[:1], _of_lists(op, work, len(ins))
         shapes = {name: shape for name, kind in (kinds | made).items() if (shape := shaped_memref(kind))}
         adds = any(t.text == "atomic_add" for t in op.tokens)
-        return TileOp(op.span, op.name, ins, outs, plain, shapes, adds, op.name_span, work)
+        modes = frozenset(t.text for t in op.tokens if t.kind == "word") if op.name in INDEXED else frozenset()
+        return TileOp(op.span, op.name, ins, outs, plain, shapes, adds, modes, op.name_span, work)
 
 
 def _of_lists(op: Op, work: TileWork, count: int) -> TileWork:

@@ -243,6 +243,7 @@ class TileOp(Stmt):
     scalars: Mapping[str, str] = field(default_factory=dict)  # operands that are no tiles, with their types
     shapes: Mapping[str, tuple[tuple[int, ...], int, str]] = field(default_factory=dict)  # of memrefs
     adds: bool = False
+    modes: frozenset[str] = frozenset()  # what it says of how it goes by indices
     name_span: Span = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
     work: TileWork = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
@@ -267,6 +268,10 @@ def tile_work(target: Target) -> Mapping[str, TileWork]:
     return out
 
 
+INDEXED = ("pto.mgather", "pto.mscatter")
+"""Operations on tiles and tensors that name rows or elements by a tile of indices."""
+
+
 def in_form(work: TileWork, tiles: int, scalars: int) -> bool:
     """Whether an operation has as many operands as in a form that the data speaks of."""
     return not work.tiles or (work.tiles[0] <= tiles <= work.tiles[-1] and scalars in work.numbers)
@@ -275,7 +280,7 @@ def in_form(work: TileWork, tiles: int, scalars: int) -> bool:
 def is_tile_op(op: Op) -> bool:
     """Whether an operation is one on tiles, by its form."""
     words = [t.text for t in op.tokens]
-    return op.name.startswith("pto.t") and "outs" in words
+    return op.name.startswith(("pto.t", *INDEXED)) and "outs" in words
 
 
 def tile_type(tokens: Sequence[Token]) -> TileType | None:

@@ -225,9 +225,10 @@ class PipeJudge(PipeSteps):
         self, loop: KernelLoop, trip: Lin, at: At, history: list[list[State]], first: int, step: int
     ) -> list[State] | None:
         """All later iterations at once: number `first + j + period * m`, for every m, in the state that repeats; None
-        where one of them leaves another state than that: then nothing that was found here is of a run.
+        where one of them leaves another state than that, or where an id that orders something is another one each
+        time: then nothing that was found here is of a run.
         """
-        period = step - first
+        period, lost = step - first, self.lost
         self._rounds += 1
         rounds = self.world.free(f"round{self._rounds}", 0, None, shown=f"round of {loop.counter}")
         exits: list[State] = []
@@ -237,6 +238,8 @@ class PipeJudge(PipeSteps):
             going = compare("lt", here - trip)
             start = [self._assuming(s, going) for s in history[first + index] if not self._never(going, s, at)]
             after = self._merged([self._aged(loop, s) for s in self._run(loop.body, start, inside)])
+            if self.lost and not lost:
+                return None
             ended = compare("le", trip - here - 1)
             last = trip - (first + index + 1)
             so_far = [compare("le", -last), *([compare("eq", self.world.modulo(last, period))] if period > 1 else [])]
@@ -252,12 +255,13 @@ class PipeJudge(PipeSteps):
                 return None
         return exits
 
-    def _put_down(self) -> tuple[dict[Any, Any], ...]:
-        return self.findings.copy(), self.met.copy(), self.status.copy(), self.said.copy(), self.apart.copy()
+    def _put_down(self) -> tuple[Any, ...]:
+        found = (self.findings, self.met, self.status, self.said, self.apart)
+        return *(one.copy() for one in found), self.why, self.lost
 
-    def _take_back(self, before: tuple[dict[Any, Any], ...]) -> None:
+    def _take_back(self, before: tuple[Any, ...]) -> None:
         """What is found is again as it was put down."""
-        self.findings, self.met, self.status, self.said, self.apart = before
+        self.findings, self.met, self.status, self.said, self.apart, self.why, self.lost = before
 
     def _also(self, state: State, facts: Sequence[Cond]) -> State:
         """A state in which these hold as well."""
