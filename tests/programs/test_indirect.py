@@ -49,6 +49,22 @@ def values(rows: list[int], scale: int = BYTES, more: str = "") -> str:
 # ---------------------------------------------------------------- the index
 
 
+@pytest.mark.parametrize(("number", "wrong"), [(0, set()), (1, {"core/in-bounds"})])
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("kind", ["gather", "scatter"])
+def test_the_row_of_a_table_of_one_row_is_number_0(kind: str, scaled: bool, number: int, wrong: set[str]) -> None:
+    tier = "dm" if kind == "gather" and not scaled else "hbm"
+    if kind == "scatter" and not scaled:
+        return  # there is none
+    more = f"values = [{number}]{'' if scaled else ', scaled = false'}"
+    text = gather(more, kind=kind, tier=tier, more='axis = "R"\nkey = "K"\nstream = { time = "K", packet = "C" }')
+    one = HEAD.replace("R = 80", "R = 1").replace("K = 64", "K = 1") + text.replace('slice = "K"', 'slice = "K # 64"')
+    full = "full" if kind == "scatter" else "fast"
+    (found,) = api.check(one, "g", options=Options(cross_check=1 << 16, prove=full))
+    assert {f.rule for f in found.errors} == wrong, found.findings
+    assert found.status is (Status.REFUTED if wrong else Status.PROVED), found.obligations
+
+
 def test_an_index_of_one_key_is_one_number() -> None:
     more = 'axis = "R"\nkey = "N"\nstream = { time = "N", packet = "C" }'
     many = HEAD.replace("Q = 2", "N = 1") + gather("rows = [0, 79]", more=more, side='element = "N, C"')
