@@ -49,6 +49,16 @@ def values(rows: list[int], scale: int = BYTES, more: str = "") -> str:
 # ---------------------------------------------------------------- the index
 
 
+@pytest.mark.parametrize(("row", "status"), [(0, "refuted"), (1, "unknown")])
+def test_without_commands_a_list_in_a_row_that_it_does_not_name_is_not_overwritten(row: int, status: str) -> None:
+    text = gather(f"values = [{8 * row}]", kind="scatter", side='slice = "K # 64", element = "C"', more="", dtype="i8")
+    one = HEAD.replace("R = 80", "R = 2").replace("K = 64", "K = 1").replace("C = 128", "C = 8") + text
+    (found,) = api.check(
+        one.replace("base = 131072", "base = 0").replace("index =", 'axis = "R"\nkey = "K"\nindex ='), "g"
+    )
+    assert [one.status for one in found.obligations if one.id == "core/overlap"] == [status], found.findings
+
+
 @pytest.mark.parametrize(("number", "wrong"), [(0, set()), (1, {"core/in-bounds"})])
 @pytest.mark.parametrize("scaled", [True, False])
 @pytest.mark.parametrize("kind", ["gather", "scatter"])
