@@ -71,6 +71,11 @@ class Layout:
         return frozenset(index for index, _, _ in self.beyond)
 
     @property
+    def live_loops(self) -> list[tuple[int, int]]:
+        """Loops (count, step) from the origin that reach every cell which holds an element, and others under guards."""
+        return [(d.live, d.step) for i, d in enumerate(self.digits) if i not in self.beyond_index and d.live > 1]
+
+    @property
     def replicas(self) -> frozenset[int]:
         """Digits of broadcasts: they move no coordinate and no guard, so every value stands for the same elements."""
         guarded = {i for guard in self.guards for i, _ in guard.terms}

@@ -81,6 +81,29 @@ def test_what_another_step_writes_anew_in_each_iteration_is_no_longer_what_the_o
     assert {f.rule for f in made.errors} == ({"core/steps"} if status is Status.REFUTED else set())
 
 
+@pytest.mark.parametrize(
+    ("dest", "view", "wrong"),
+    [
+        ("A, C", "", set()),  # onto itself: what comes back is what was there, whoever is first
+        ("C", ', view = { tile = "A", length = 1, start = "t / 2" }', set()),  # row 0 is read before row 1 lands on it
+        ("C", ', view = { tile = "A", length = 1, start = "1 - t / 2" }', {"core/overlap"}),
+    ],
+)
+def test_iterations_of_a_launched_move_meet_where_one_changes_what_another_reads(
+    dest: str, view: str, wrong: set[str]
+) -> None:
+    text = (
+        'schema = 1\ntarget = "idma"\naxes = { A = 2, C = 64 }\n[transfer.t]\ndtype = "i8"\nloop = { t = 4 }\n'
+        f'source = {{ tier = "mem", base = 4096, element = "A, C"{view} }}\n'
+        f'dest = {{ tier = "mem", base = 4096, element = "{dest}" }}\n'
+        f'stream = {{ time = "{dest[:-1].strip(", ") or "1"}", packet = "C" }}\n'
+        '[program.p]\nstep = [{ transfer = "t" }]\n'
+    )
+    for found in api.check(text, options=Options(cross_check=1 << 16, repair=False)):
+        told = {rule for f in found.errors for rule in str(f.values.get("errors", f.rule)).split(", ")}
+        assert told - ({"core/hazard-raw"} if wrong else set()) == wrong, found.findings
+
+
 PRINTED = """schema = 1
 target = "rngd"
 axes = {{ A = 8, C = 64 }}

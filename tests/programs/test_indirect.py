@@ -49,6 +49,32 @@ def values(rows: list[int], scale: int = BYTES, more: str = "") -> str:
 # ---------------------------------------------------------------- the index
 
 
+@pytest.mark.parametrize(("row", "status"), [(0, "refuted"), (1, "unknown")])
+def test_without_commands_a_list_in_a_row_that_it_does_not_name_is_not_overwritten(row: int, status: str) -> None:
+    text = gather(f"values = [{8 * row}]", kind="scatter", side='slice = "K # 64", element = "C"', more="", dtype="i8")
+    one = HEAD.replace("R = 80", "R = 2").replace("K = 64", "K = 1").replace("C = 128", "C = 8") + text
+    (found,) = api.check(
+        one.replace("base = 131072", "base = 0").replace("index =", 'axis = "R"\nkey = "K"\nindex ='), "g"
+    )
+    assert [one.status for one in found.obligations if one.id == "core/overlap"] == [status], found.findings
+
+
+@pytest.mark.parametrize(("number", "wrong"), [(0, set()), (1, {"core/in-bounds"})])
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("kind", ["gather", "scatter"])
+def test_the_row_of_a_table_of_one_row_is_number_0(kind: str, scaled: bool, number: int, wrong: set[str]) -> None:
+    tier = "dm" if kind == "gather" and not scaled else "hbm"
+    if kind == "scatter" and not scaled:
+        return  # there is none
+    more = f"values = [{number}]{'' if scaled else ', scaled = false'}"
+    text = gather(more, kind=kind, tier=tier, more='axis = "R"\nkey = "K"\nstream = { time = "K", packet = "C" }')
+    one = HEAD.replace("R = 80", "R = 1").replace("K = 64", "K = 1") + text.replace('slice = "K"', 'slice = "K # 64"')
+    full = "full" if kind == "scatter" else "fast"
+    (found,) = api.check(one, "g", options=Options(cross_check=1 << 16, prove=full))
+    assert {f.rule for f in found.errors} == wrong, found.findings
+    assert found.status is (Status.REFUTED if wrong else Status.PROVED), found.obligations
+
+
 def test_an_index_of_one_key_is_one_number() -> None:
     more = 'axis = "R"\nkey = "N"\nstream = { time = "N", packet = "C" }'
     many = HEAD.replace("Q = 2", "N = 1") + gather("rows = [0, 79]", more=more, side='element = "N, C"')

@@ -111,3 +111,19 @@ def test_a_move_onto_its_own_source_is_refuted_only_where_another_element_arrive
     (verdict,) = check(plan)
     assert verdict.status.value == status, [finding.message for finding in verdict.findings]
     assert {finding.rule for finding in verdict.errors} <= {"core/overlap"}
+
+
+@pytest.mark.parametrize(
+    ("source", "dest", "status"),
+    [
+        ('base = 0, element = "C, D # 4"', 'base = 2, element = "C, D # 4"', "unknown"),  # between the elements
+        ('base = 0, element = "C, D # 4"', 'base = 3, element = "C, D # 4"', "refuted"),
+        ('base = 0, element = "C # 66, D"', 'base = 128, element = "C, D"', "unknown"),  # behind the last one
+        ('base = 0, element = "C # 66, D"', 'base = 127, element = "C, D"', "refuted"),
+        ('base = 0, element = "C # 66, D"', 'base = 132, element = "C, D"', "proved"),
+    ],
+)
+def test_a_move_alone_into_the_padding_of_its_source_is_not_refuted(source: str, dest: str, status: str) -> None:
+    text = f'{HEAD.format(target="rngd")}source = {{ tier = "hbm", {source} }}\ndest = {{ tier = "hbm", {dest} }}\n'
+    (found,) = check(text)
+    assert [one.status for one in found.obligations if one.id == "core/overlap"] == [status], found.findings

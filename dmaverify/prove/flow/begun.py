@@ -192,8 +192,6 @@ def _live(step: Step, read: Touch, target: Target) -> Walk:
             layout, opaque = layout_of(shown, space, target.dtypes[dtype])
             if opaque:
                 return read.walk
-            beyond = {index for index, _, _ in layout.beyond}
-            digits = [d for i, d in enumerate(layout.digits) if i not in beyond and d.step < LOCAL_LIMIT]
-            own = [(d.live, d.step) for d in digits if d.live > 1]
+            own = [loop for loop in layout.live_loops if loop[1] < LOCAL_LIMIT]
             return Walk(local_address(space, layout.origin), (*read.walk.loops[: len(read.turns)], *own))
     return read.walk

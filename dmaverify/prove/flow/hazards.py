@@ -26,6 +26,7 @@ from dmaverify.prove.flow.touches import StepWork, Touch, flat_weights
 from dmaverify.prove.meet import Meeting, Turned, found_meeting
 from dmaverify.values import dataclass, field
 
+RAW = "core/hazard-raw"
 HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 KINDS = {(True, False): "core/hazard-raw", (False, True): "core/hazard-war", (True, True): "core/hazard-waw"}
 BACK = {"raw": "war", "war": "raw", "waw": "waw"}
@@ -54,6 +55,7 @@ class Hazards:
     why: str = ""
     by: str = "no two steps that may run at once touch one memory"
     asked: list[tuple[str, str, str]] = field(default_factory=list)
+    steady: frozenset[int] = frozenset()  # see `hazards`
 
     def status(self, kind: str) -> str:
         if any(hazard.kind == kind for hazard in self.found):
@@ -90,12 +92,14 @@ class StepJudge(PipeJudge):
 
 
 def hazards(
-    program: Program, works: Sequence[StepWork], order: Order, rlimit: int, *, launched: bool = False
-) -> Hazards:
+    program: Program, works: Sequence[StepWork], order: Order, rlimit: int, *, launched: bool = False,
+    steady: frozenset[int] = frozenset(),
+) -> Hazards:  # fmt: skip
     """All hazards between the steps, one for each pair of steps and kind.
 
     Accesses of one step (an operation) run together; they are compared too. Where work is `launched`, an engine begins
-    it in order and a read does not see what is written before it until somebody waits for that.
+    it in order and a read does not see what is written before it until somebody waits for that. Of `steady` steps no
+    iteration reads what an earlier one changed (core/overlap): what it wrote back is the same, seen or not.
     """
     world = World()
     told = StepEvents(program, works, order, world, launched)
@@ -106,17 +110,24 @@ def hazards(
     judge = StepJudge(Asker(world, rlimit), list(told.ordered), coarse=True, most_steps=MOST_STEPS, unsure=unsure)
     judge.judge(events)
     unit = min((touch.unit_bits for work in works for touch in work.touches), default=8)
-    out = Hazards(why=judge.why)
+    out = Hazards(why=judge.why, steady=steady)
     if judge.near:
         asked = len(judge.asker.session.asked)
         out.by = f"every order and iteration of {len(judge.near):,} accesses, {asked:,} questions to the solver"
     hits = sorted(judge.met.values(), key=lambda hit: sorted(hit.sides))
-    out.found = [_hazard(hit, told, world, judge.asker, unit) for hit in hits]
+    found = [_hazard(hit, told, world, judge.asker, unit) for hit in hits]
+    out.found = [one for one in found if not (one.kind == RAW and _of_one_move(one.first, one.second, steady))]
     for key in judge.open_.keys() - judge.met.keys():
         one, two = (told.made[number][index][0] for number, index in judge.open_[key].sides)
-        out.unknown.append((f"core/hazard-{key[0]}", one, two))
+        if key[0] != "raw" or not _of_one_move(one, two, steady):
+            out.unknown.append((f"core/hazard-{key[0]}", one, two))
     out.asked = judge.asker.session.asked
     return out
+
+
+def _of_one_move(one: Touch, other: Touch, steady: Container[int]) -> bool:
+    """Whether both are of one of these steps, in two of its iterations."""
+    return one.step == other.step and one.step in steady
 
 
 def unordered(

@@ -110,7 +110,7 @@ def order_rests_on(
     ):
         if loose is None:
             continue
-        found = hazards(program, *loose, rlimit, launched=target.engines.launched)
+        found = hazards(program, *loose, rlimit, launched=target.engines.launched, steady=result.steady)
         names = [(program.steps[p].name, program.steps[q].name) for p, q in sorted(found.pairs - told)]
         out += [f"`{first}` and `{second}` {one}" for first, second in dict.fromkeys(names)]
         out += [every] if found.why and not result.why else []

@@ -64,6 +64,7 @@ class _Case(Judgement):
     program: Program
     session: Session
     starved: Starvation | None = None
+    steady: list[int] = field(default_factory=list)  # steps of which core/overlap is proved
     later: list[tuple[int, Transfer | Access, Verdict, bool]] = field(default_factory=list)  # see `replaced`
 
     # ------------------------------------------------------------ steps
@@ -99,6 +100,9 @@ class _Case(Judgement):
                 if step.indirect is not None:  # what a plan promises of an index is assumed here, too
                     self.assumptions += [f"`{work.name}`: {a}" for a in verdict.assumptions if a.endswith(RUN_TIME)]
                 self.conditions += [one for one in verdict.conditions if one not in self.conditions]
+                overlap = [one.status for one in verdict.obligations if one.id == "core/overlap"]
+                same = (i for i, s in enumerate(self.program.steps) if s.transfer == work and not s.indirect)
+                self.steady += same if overlap == ["proved"] else ()
                 if all(one.values.get("between") == BETWEEN["between"] for one in verdict.errors) and verdict.errors:
                     self.later.append((index, work, verdict, alone))
                 elif verdict.status is Status.REFUTED:
@@ -138,7 +142,8 @@ class _Case(Judgement):
 
     def hazards(self, works: list[StepWork], order: Order) -> None:
         limit = self.options.rlimit
-        result = hazards(self.program, works, order, limit, launched=self.target.engines.launched)
+        steady = frozenset(self.steady)
+        result = hazards(self.program, works, order, limit, launched=self.target.engines.launched, steady=steady)
         self.session.asked += result.asked
         for kind in HAZARDS:
             self.status[kind], self.by[kind] = result.status(kind), result.by

@@ -170,6 +170,8 @@ def plain(tensor: Tensor) -> Tensor:
 def _output(tensor: Tensor, bits: int, found: _Found, target: Target) -> Output | Tensor:
     rows = []
     for step, move in found.scatters if found.tiles else ():
+        if move.rows == 1:
+            continue  # no digit tells the row: it is looked for in its bytes, as other declarations are
         one = _rows(step, move, target)
         if one is None:
             return tensor

@@ -19,6 +19,7 @@ from dmaverify.program.command import Command, Port
 from dmaverify.program.space import SPAN, Space, global_address, layout_of, local_address, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Views
+from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.overlap import Early, Streams, relies_on_order, written_early
 from dmaverify.prove.move.scene import Side, addresses, full_counters, named_counters
@@ -66,9 +67,12 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
         )
         return
     case.asked += session.asked
-    if early == "unknown" or (isinstance(early, Early) and not _harms(case, commands, early)):
+    loose = early == "no order" and views is None and _lie_between(case, session)
+    if loose or early == "unknown" or (isinstance(early, Early) and not _harms(case, commands, early)):
         said = "the order of their reads and writes was not decided"
-        if early != "unknown":
+        if loose:
+            said = "no element of one lies where the other has one: nothing says what is done to padding"
+        elif early != "unknown":
             said = "whether one that is written before it is read changes what arrives was not decided"
         case.status["core/overlap"] = "unknown"
         case.by["core/overlap"] = f"bytes {low}..{high - 1} of {source.tier} are in both, and {said}"
@@ -91,6 +95,19 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
             else (),
         )
     )
+
+
+def _lie_between(case: Case, session: Session) -> bool:
+    """Whether no byte surely holds elements of both, so that only what moves padding could do harm."""
+    sides = zip((case.transfer.source, case.transfer.dest), case.spaces, strict=True)
+    source, dest = (live_walk(tensor, space, case.bits) for tensor, space in sides)
+    return shared(source, dest, session, "core/overlap") == "unsat"
+
+
+def live_walk(tensor: Tensor, space: Space, bits: int) -> Walk:
+    """Global addresses, in units, of all cells that hold elements, and perhaps of others."""
+    layout, _ = layout_of(tensor, space, bits)
+    return Walk(layout.origin, tuple(layout.live_loops))
 
 
 def _harms(case: Case, commands: Sequence[Command], early: Early) -> bool:

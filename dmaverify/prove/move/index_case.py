@@ -69,6 +69,11 @@ class IndexCase(Judgement):
     def row_bytes(self) -> int:
         return self.row_units * unit_bits_of(self.bits) // 8
 
+    @property
+    def row_pitch(self) -> int:
+        """What numbers of the index of two neighbouring rows differ by; a table of one row has no distance."""
+        return (self.row_bytes if self.move.index.scaled else 0) or 1
+
     def broken(self, rule: str, message: str, span: Span | None, hint: str, values: Mapping[str, int] | None = None,
                labels: tuple[Label, ...] = (), basis: str = "documented") -> None:  # fmt: skip
         self.status[rule] = "refuted"
@@ -214,12 +219,10 @@ class IndexCase(Judgement):
 
     def row_of(self, value: int) -> int | None:
         """The row that a number names; None where it falls between rows."""
-        if not self.move.index.scaled:
-            return value
-        return value // self.row_bytes if self.row_bytes and value % self.row_bytes == 0 else None
+        return value // self.row_pitch if value % self.row_pitch == 0 else None
 
     def _bounds(self, values: Sequence[int]) -> None:
-        end = self.move.rows * (self.row_bytes if self.move.index.scaled else 1)
+        end = self.move.rows * self.row_pitch
         found = [(i, v) for i, v in enumerate(values) if not 0 <= v < end]
         if not found:
             return

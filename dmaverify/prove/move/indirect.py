@@ -135,7 +135,7 @@ def _ask_for_all_rows(case: IndirectCase, keep: list[tuple[str, str, str]] | Non
     for made in (
         lambda: row_scripts({"table": table, "payload": payload}, case.bits, definitions()),
         lambda: row_scripts({"index": _listed(case)}, target.dtypes[move.index.dtype], definitions()),
-        lambda: [index_script(move.index, move.rows, case.row_bytes, move.scatter, definitions())],
+        lambda: [index_script(move.index, move.rows, case.row_pitch, move.scatter, definitions())],
     ):
         try:
             scripts += made()

@@ -12,14 +12,15 @@ Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
-from dmaverify.program.space import unit_bits_of
+from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.prove.meet import TooDeep, Walk, apart, difference, side_of, smallest_meeting
+from dmaverify.prove.meet import TooDeep, Walk, apart, difference, shared, side_of, smallest_meeting
 from dmaverify.prove.move.full import definitions
-from dmaverify.prove.move.in_place import lie_apart
+from dmaverify.prove.move.in_place import lie_apart, live_walk
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.overlap import written_early
 from dmaverify.prove.move.questions import address_by_steps
@@ -78,13 +79,20 @@ def _one_memory(case: IndirectCase, one: Tensor, other: Tensor) -> bool:
 
 
 def _told_by_regions(case: IndirectCase, *, listed: bool, moved: bool) -> None:
-    """Without commands: regions that share no byte, or nothing says in which order they are read and written."""
+    """Without commands: regions that share no byte, or nothing says in which order they are read and written. Only
+    bytes that are surely read and surely written refute.
+    """
     move = case.move
     space = space_of(case.target, move.dest.tier)
     asked = [("the list of rows", move.index.tensor, case.target.dtypes[move.index.dtype])] if listed else []
     asked += [("the source", move.source, case.bits)] if moved else []
     for what, tensor, bits in asked:
         why = lie_apart(move.dest, tensor, space, case.bits, bits)
+        if not why and not _surely_shared(case, tensor, space, bits):
+            case.left_open(
+                "core/overlap", f"the destination and {what} share a region of {move.dest.tier}, and perhaps no byte"
+            )
+            return
         if not why:
             case.broken(
                 "core/overlap", f"the destination and {what} share bytes of {move.dest.tier}: without commands nothing "
@@ -93,6 +101,23 @@ def _told_by_regions(case: IndirectCase, *, listed: bool, moved: bool) -> None:
             )  # fmt: skip
             return
         case.status["core/overlap"], case.by["core/overlap"] = "proved", why
+
+
+def _surely_shared(case: IndirectCase, tensor: Tensor, space: Space, bits: int) -> bool:
+    """Whether some byte of a tensor is read and written, whatever is done to padding, by a list as the plan has it."""
+    session, width = Session(case.options.rlimit), _width(case)
+    sides = []
+    for one, own in ((case.move.dest, case.bits), (tensor, bits)):
+        walk = live_walk(one, space, own).scaled(unit_bits_of(own) // width or 1)
+        if one is case.move.table and case.move.rows > 1:
+            rows = {case.row_of(v) for v in case.move.index.values or ()}
+            more, start = _promised_rows(case) if case.move.index.values is None else ((), 0)
+            loops = (*more, *(loop for loop in walk.loops if loop[1] != case.row_units))
+            starts = [row * case.row_units for row in rows if row is not None] or [start]
+            sides.append([Walk(walk.base + at, loops) for at in starts])
+        else:
+            sides.append([walk])
+    return any(shared(a, b, session, "core/overlap") == "sat" for a, b in product(*sides))
 
 
 def _width(case: IndirectCase) -> int:

@@ -80,8 +80,10 @@ def row_scripts(
         yield _nothing_beside(ScriptWriter(f"all of the {side}", definitions), part, axis)
 
 
-def index_script(index: IndexList, rows: int, row_bytes: int, scatter: bool, definitions: str) -> Script:
-    """Every number of an index is a row of the table, a scatter's known one no row twice. Raises NotCovered."""
+def index_script(index: IndexList, rows: int, pitch: int, scatter: bool, definitions: str) -> Script:
+    """Every number of an index is a row of the table, `pitch` from the one before, a scatter's known one no row twice.
+    Raises NotCovered.
+    """
     values, writer = index.values, ScriptWriter("index", definitions)
     if values is None:
         assert index.low is not None, "else the verdict is open"
@@ -91,10 +93,9 @@ def index_script(index: IndexList, rows: int, row_bytes: int, scatter: bool, def
         return writer.script()
     if len(values) > MOST_LISTED:
         raise NotCovered(f"an index of {len(values):,} numbers, more than {MOST_LISTED:,}")
-    unit = row_bytes if index.scaled else 1
     for value in dict.fromkeys(values):
-        row = value // unit if unit else 0
-        good = f"(and (core/multiple {number(value)} {number(unit)} {row}) (core/in-range {row} {number(rows)}))"
+        row = value // pitch
+        good = f"(and (core/multiple {number(value)} {number(pitch)} {row}) (core/in-range {row} {number(rows)}))"
         writer.claim(f"the number {value}", "core/in-bounds", f"(not {good})")
     if scatter and len(values) > 1:
         writer.claim("no row twice", "core/writes-once", f"(not (distinct {' '.join(map(number, values))}))")
