@@ -197,6 +197,17 @@ def test_a_tile_that_reaches_beyond_its_elements_moves_nothing_by_itself(tile: s
     assert (answer.status, "reaches beyond its elements" in answer.why) == ("unknown", True), answer.why
 
 
+@pytest.mark.parametrize(("start", "status"), [("t", "proved"), ("t + 1", "unknown"), ("t - 1", "unknown")])
+def test_what_a_tile_beyond_its_tensor_leaves_is_not_said(start: str, status: str) -> None:
+    """No run writes there; bytes of the next row lie where the tile would be."""
+    stream = 'stream = { time = "A = 1, B", packet = "C" }\nloop = { t = 8 }'
+    source = hbm(0, "A = 1, B, C")
+    dest = hbm(OUT, "B, A, C")[:-2] + ROW.replace("START", start) + " }"
+    answer = by_contents(lone(source, dest, stream), lone(source, dest, stream))
+    assert answer.status == status, answer.why
+    assert status == "proved" or "leaves a tensor: the dest's tile of `A` covers" in answer.why
+
+
 def test_a_digit_that_padding_fills_up_names_no_element_twice() -> None:
     program = lone(hbm(0, "A, C / 32, C % 32 # 40, B"), hbm(OUT))
     assert same(program, program).status == "proved"

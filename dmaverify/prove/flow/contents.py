@@ -24,6 +24,7 @@ from dmaverify.prove.flow.step_copies import Pieces, StepCopies, copies_of, piec
 from dmaverify.prove.flow.step_events import blocks_in_order
 from dmaverify.prove.flow.touches import Memory, StepWork, Touch
 from dmaverify.prove.meet import Walk
+from dmaverify.prove.move.views import place_findings
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 
@@ -129,6 +130,11 @@ class Numbering:
 
 def left_behind(side: TakenApart, world: Numbering, places: Mapping[Memory, Numbers]) -> dict[Memory, Filled]:
     """What lies in all these places, which hold all that the program writes, when it has ended. Raises NoCopies."""
+    for step in side.program.steps:
+        for work in (step.transfer, *step.accesses):
+            for found in place_findings(work.views) if work is not None and work.views is not None else ():
+                if found.rule == "core/in-bounds":
+                    raise NoCopies(f"`{step.name}` leaves a tensor: {found.message}")
     return _Run(side, world, places).held()
 
 
