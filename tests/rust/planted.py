@@ -209,15 +209,16 @@ def store_broadcast(rng: random.Random) -> Planted:
 
 
 def committed_in_part(rng: random.Random) -> Planted:
-    rows, columns, dtype, _ = _shape(rng)
-    n, half = rows // 256, columns // 2
+    rows, columns, dtype, size = _shape(rng)
+    n, half, flit = rows // 256, columns // 2, 32 // size
     inner = f"A % {n}, B"
     place = f"DmTensor<{dtype}, Chip, Cluster, m![A / {n}], m![{inner}]>"
 
     def text(starts: tuple[int, ...]) -> str:
         commits = "\n".join(
-            f"    ctx.main.begin(d.view()).fetch::<m![1], m![{inner}]>().collect::<m![1], m![{inner}]>()"
-            f".commit_view(y.view_mut().tile::<m![B], {half}, m![A % {n}, B = {half} #{{!}} {columns}]>({start}));"
+            f"    ctx.main.begin(d.view().tile::<m![B], {half}, m![A % {n}, B = {half} # {columns}]>({start}))"
+            f".fetch::<m![A % {n}], m![B = {half}]>().collect::<m![A % {n}, B / {flit} = {half // flit}], m![B % {flit}]>()"
+            f".commit_trim::<m![B % {flit}]>().commit_view(y.view_mut().tile::<m![B], {half}, m![A % {n}, B = {half} #{{!}} {columns}]>({start}));"
             for start in starts
         )
         lines = f"    let d: {place} = x.to_dm(&mut ctx.tdma);\n    let mut y: {place} = DmTensor::new();\n{commits}\n    y.to_hbm(&mut ctx.tdma)"

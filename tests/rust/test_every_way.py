@@ -163,16 +163,20 @@ REFUTED += [
     ("", "", f"fn g(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}) {{ {ALL} }}", "nothing ever writes it"), ("", "", "", "nothing ever writes it"),
     ("if c { return y; }", "c: bool", "", "nothing ever writes it"),
 ]  # fmt: skip
-COMMIT = "ctx.main.begin(x2.view()).fetch::<m![1], m![B]>().collect::<m![1], m![B]>().commit_view(d.view_mut()%s);"
-HALVES = [COMMIT % f".tile::<m![B], 32, m![B = 32 #{{!}} 64]>({at})" for at in (0, 32)]
+COMMIT = "ctx.main.begin(x2.view()).fetch::<m![1], m![B]>().collect::<m![B / 32], m![B % 32]>().commit_trim::<m![B % 32]>().commit_view(d.view_mut());"
+HALVES = [
+    f"ctx.main.begin(x2.view().tile::<m![B], 32, m![B = 32 # 64]>({at})).fetch::<m![1], m![B = 32]>().collect::<m![1], m![B = 32]>()"
+    f".commit_trim::<m![B = 32]>().commit_view(d.view_mut().tile::<m![B], 32, m![B = 32 #{{!}} 64]>({at}));"
+    for at in (0, 32)
+]
 TU = f"let x2: {DM} = x.to_dm(&mut ctx.tdma); {NEW}"
 PROVED += [
-    (f"{TU} {COMMIT % ''} {STORE}", "", ""), (f"{TU} {HALVES[0]} {HALVES[1]} {STORE}", "", ""),
-    (f"{TU} if c {{ {COMMIT % ''} }} else {{ {HALVES[1]} {HALVES[0]} }} {STORE}", "c: bool", ""),
+    (f"{TU} {COMMIT} {STORE}", "", ""), (f"{TU} {HALVES[0]} {HALVES[1]} {STORE}", "", ""),
+    (f"{TU} if c {{ {COMMIT} }} else {{ {HALVES[1]} {HALVES[0]} }} {STORE}", "c: bool", ""),
 ]  # fmt: skip
 REFUTED += [
-    (f"{TU} {HALVES[1]} {STORE}", "", "", "8,192 of 16,384 elements of `d`"), (f"{TU} if c {{ {COMMIT % ''} }} {STORE}", "c: bool", "", "`c` does not hold"),
-    (f"{TU} {STORE} {COMMIT % ''}", "", "", "nothing writes it before"), (f"{TU} {COMMIT % ''}", "", "", "nothing ever writes it"),
+    (f"{TU} {HALVES[1]} {STORE}", "", "", "8,192 of 16,384 elements of `d`"), (f"{TU} if c {{ {COMMIT} }} {STORE}", "c: bool", "", "`c` does not hold"),
+    (f"{TU} {STORE} {COMMIT}", "", "", "nothing writes it before"), (f"{TU} {COMMIT}", "", "", "nothing ever writes it"),
 ]  # fmt: skip
 CFG = "struct Cfg { n: usize } impl Cfg { fn less(&mut self) { self.n -= 1; } } fn less(c: &mut Cfg) { c.n -= 1; }"
 PUTS = f"struct Kern; impl Kern {{ fn put(&self, ctx: &mut Context, x: &{HBM}, y: &mut {HBM}) {{ for i in 0..%s {{ {EACH} }} }} }}"

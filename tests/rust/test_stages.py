@@ -6,8 +6,11 @@ Elements and bytes: a flit has 32 bytes, so 32 elements of `i8`, 16 of `bf16`, 8
 from __future__ import annotations
 
 import pytest
+from kernels import HBM, HEAD, verdicts
 
 from dmaverify.language.parse import parse
+from dmaverify.machines.rngd.rust.library import Library
+from dmaverify.machines.rngd.rust.plans import read_kernel_plan_text
 from dmaverify.machines.rngd.rust.stages import StageStream, StageWords, behind
 
 AXES = {"A": 4, "B": 6, "C": 8, "S": 256, "X": 4, "D": 16}
@@ -86,3 +89,38 @@ def test_a_stage_follows_those_alone_that_the_library_names() -> None:
 def test_a_compound_that_is_cut_inside_its_parts_is_never_refused() -> None:
     found = flows("collect", "1 | [A, B] # 32 / 8 | [A, B] # 32 % 8", "A | C # 32", came="fetch")
     assert (found.refused, bool(found.open)) == ("", True)
+
+
+D = "DmTensor<i8, m![1], m![1 # 2], m![A # 256], m![B]>"
+SWITCH = ".switch::<m![X, A # 64], m![B / 32]>(SwitchConfig::Broadcast1 { slice1: 4, slice0: 64 })"
+CUSTOM = SWITCH.replace("Broadcast1 { slice1: 4, slice0: 64 }", "CustomBroadcast { ring_size: 4 }")
+IN_ORDER = ".fetch::<m![B / 32], m![B % 32]>().collect::<m![B / 32], m![B % 32]>().commit_trim::<m![B % 32]>().commit()"
+
+
+@pytest.mark.parametrize(("old", "new", "refused"), [
+    ("B % 32]>().commit()", "B % 32 = 8]>().commit()", "`.commit()`: elements of the destination"),
+    ("fetch::<m![B / 32]", "fetch::<m![B / 32 = 1]", "`.fetch()`: it does not read all elements"),
+    (".commit_trim::<m![B % 32]>()", "", "`.commit()` behind `.collect()`"),
+    (".collect", f"{SWITCH}.collect", "`.switch()`: "),
+    ("fetch::<m![B / 32], m![B % 32]>", "fetch::<_, _>", ""),
+    (".collect", f"{CUSTOM}.collect", ""), (".collect", f"{SWITCH.replace('slice1: 4, ', '')}.collect", ""),
+    ("collect::<m![B / 32], m![B % 32]>()", "collect::<m![B / 32], m![B % 32]>().vector_init().vector_final()", ""),
+])  # fmt: skip
+@pytest.mark.parametrize("helper", [False, True])
+def test_a_kernel_with_a_stage_that_the_library_refuses_is_not_proved(
+    old: str, new: str, refused: str, helper: bool
+) -> None:
+    """What a commit makes was taken for written, whatever its pipeline holds (PROVED)."""
+    for stages, why in ((IN_ORDER, ""), (IN_ORDER.replace(old, new), refused)):
+        piped = f"let e: {D} = ctx.main.begin(d.view())\n{stages}; e.to_hbm(&mut ctx.tdma)"
+        lines = "piped(ctx, d)" if helper else piped
+        text = (
+            f"fn piped(ctx: &mut Context, d: {D}) -> {HBM} {{ {piped} }}\n#[device(chip = 1)]\n"
+            f"fn k(ctx: &mut Context, x: &{HBM}) -> {HBM} {{ let d: {D} = x.to_dm(&mut ctx.tdma);\n{lines} }}\n"
+        )
+        text = HEAD.replace("A = 256", "A = 64, X = 4") + text
+        assert all(verdicts(read_kernel_plan_text(text, library=Library((0, 5)))))  # whose stages are not known
+        made = read_kernel_plan_text(text)
+        told = [own.why for one in verdicts(made) for own in one.obligations if own.status == "unknown"]
+        assert [all(verdicts(made)), bool(told)] == [not why, bool(why)], told
+        assert all("the library refuses " + why in one for one in told)

@@ -41,7 +41,6 @@ from dmaverify.machines.rngd.rust.values import (
 )
 from dmaverify.program.ways import ANY, SOME, OnWay, WayChoice, WayTerm
 from dmaverify.prove.flow.way_conditions import impossible
-from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ class KernelFollower(Operations):
     def __init__(
         self, library: Library, kernel: FollowedKernel, numbers: Sequence[int], supposed: Sequence[WayTerm]
     ) -> None:
-        super().__init__(library, load_target("rngd").dtypes)
+        super().__init__(library)
         self.kernel, self.numbers, self.supposed = kernel, numbers, supposed
         self.places: dict[int, int] = {}  # which number it is that the kernel is given, by what stands for it
         self.read_in: list[Item] = []  # functions that were read where they are called

@@ -36,7 +36,9 @@ class Library:
 
     @property
     def orders_stages(self) -> bool:
-        """Whether a stage of a pipeline follows those alone that v0.6.0 names; before it a commit needs no trim."""
+        """Whether a stage of a pipeline follows those alone that v0.6.0 names, and keeps its laws; before it a commit
+        needs no trim, and the vendor's own examples have fetches and switches that v0.6.0 refuses.
+        """
         return self.version >= (0, 6)
 
     @property

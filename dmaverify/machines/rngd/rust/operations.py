@@ -9,20 +9,19 @@ in its term.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import named
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.library import Library
 from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.outside import is_own_stage
 from dmaverify.machines.rngd.rust.plain_values import PlainValues
-from dmaverify.machines.rngd.rust.stages import MOVING, StageStream, StageWords, behind, stream_of
-from dmaverify.machines.rngd.rust.terms import Made, library_name
-from dmaverify.machines.rngd.rust.values import Dtype, Map, Opaque, Pipeline, RustTensor, Value
+from dmaverify.machines.rngd.rust.stages import MOVING
+from dmaverify.machines.rngd.rust.terms import Made
+from dmaverify.machines.rngd.rust.values import Opaque, Pipeline, RustTensor, Value
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -35,10 +34,6 @@ class Operations(PlainValues):
     """The part of following a kernel that enters what each operation makes."""
 
     moved: Callable[[Site, RustTensor, RustTensor], None]
-
-    def __init__(self, library: Library, bits: Mapping[str, int]) -> None:
-        super().__init__(library)
-        self.bits = bits  # of each type of elements
 
     # ------------------------------------------------------------ pipelines
 
@@ -73,14 +68,7 @@ class Operations(PlainValues):
         whole = values[0] if name == "begin" and isinstance(values[0], RustTensor) else None
         if whole is None:
             self.go_beyond(code, node, f"`.{name}()` is not compared")
-        return replace(line, made=replace(made_of, moves=whole, stream=self._begun(name, whole)))
-
-    def _begun(self, name: str, of: RustTensor | None) -> StageStream:
-        """What `begin` makes of a view."""
-        bits = self.bits.get(of.dtype.name, 0) if of is not None and isinstance(of.dtype, Dtype) else 0
-        if of is None or not bits or of.tier != "dm" or of.missing is not None:
-            return StageStream(name, bits, open=f"what `.{name}()` takes is not one tensor that is known")
-        return stream_of(of.expr("slice"), of.expr("element"), bits)
+        return replace(line, made=replace(made_of, moves=whole))
 
     def operand(self, code: Code, node: Node, frame: Frame) -> Value:
         uses: list[Made] = []
@@ -118,7 +106,7 @@ class Operations(PlainValues):
             return found
         told = tuple(key for key, _, _ in taken)
         key = self._words(code, node, name, generics, frame, told)
-        stream = self._behind(line.made.stream, code, node, name, (generics, frame), told, dest)
+        stream = self.flows
         if stream.refused:
             self.leave_open(code, node, f"the library refuses {stream.refused}")
         moves = line.made.moves if name in MOVING and stream.known and _no_type_in(key) else None
@@ -130,33 +118,11 @@ class Operations(PlainValues):
             if moves is not None:
                 self.moved(Site(-1, name, code.span(node)), moves, dest)
             return found
-        made = replace(
-            self._joined(self.terms.term(name, key, *(one.term for one in of)), of), moves=moves, stream=stream
-        )
+        made = replace(self._joined(self.terms.term(name, key, *(one.term for one in of)), of), moves=moves)
         if name in _ENDS:
             operation = self.terms.done(of, None, code.span(node))
             made = Made(made.term, (), made.behind | {operation}, register=True)
-        return Pipeline(line.tensor, line.sources, made)
-
-    def _behind(
-        self, before: StageStream, code: Code, node: Node, name: str, given: tuple[Node | None, Frame],
-        operands: tuple[Hashable, ...], dest: Value | None,
-    ) -> StageStream:  # fmt: skip
-        """What flows behind a stage, or why that is not known."""
-        said = self.types.arguments(code, *given)
-        words = tuple(one.expr if isinstance(one, Map) else None for one in said)
-        bits = next((self.bits.get(one.name, 0) for one in said if isinstance(one, Dtype)), 0)
-        config, numbers = "", dict[str, int]()
-        match operands:
-            case ((called, tuple(names), *values),) if name == "switch":
-                config = library_name(called)[1]
-                told = [one[1] for one in values if isinstance(one, tuple) and one[0] == "number"]
-                config = config if len(told) == len(names) else ""
-                numbers = dict(zip(names, told, strict=False))
-        into = dest.fields.get("element") if isinstance(dest, RustTensor) else None
-        element = into.expr if isinstance(into, Map) else None
-        stage = StageWords(name, words, element, bits, config, numbers)
-        return behind(before, stage, ordered=self.library.orders_stages)
+        return Pipeline(line.tensor, stream, line.sources, made)
 
     def _runs(self, code: Code, node: Node, name: str) -> bool:
         """Whether a run gets to an operation; where only some do, the kernel is open."""

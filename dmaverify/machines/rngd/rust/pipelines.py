@@ -1,20 +1,26 @@
 """Pipelines of the Tensor Unit: what begins one, what its stages keep, what a commit leaves.
 
-Knows: which stages say another type or other places. Does not know: what a stage computes.
+Knows: which stages say another type or other places, what the text says of each. Does not know: what a stage
+computes, which stages the library takes (`stages`).
 Law: stages keep type and places of what was begun with, but for those that say otherwise; where they leave these open,
-they are not known.
+they are not known. Nothing is judged of a function that has a stage which the library refuses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.accesses import Effect
+from dmaverify.machines.rngd.rust.accesses import Effect, Unjudged
 from dmaverify.machines.rngd.rust.assignments import Assignments
+from dmaverify.machines.rngd.rust.code import named, parts_of
 from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
+from dmaverify.machines.rngd.rust.outside import is_own_stage, may_be_own
+from dmaverify.machines.rngd.rust.stages import StageStream, StageWords, behind, stream_of
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Map,
@@ -27,6 +33,7 @@ from dmaverify.machines.rngd.rust.values import (
     forgotten,
     sources_of,
 )
+from dmaverify.targets.target import load_target
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -39,15 +46,33 @@ _CASTS = {"fetch_cast", "cast", "commit_cast", "commit_cast_relu", "fetch_table_
 class Pipelines(Assignments):
     """The part of reading that knows stages."""
 
+    flows: StageStream  # behind the stage that was read last
+
+    @cached_property
+    def bits(self) -> Mapping[str, int]:
+        """Bits of each type of elements."""
+        return load_target("rngd").dtypes
+
     def begun(
         self, code: Code, node: Node, name: str, generics: Node | None, values: Sequence[Value], frame: Frame
     ) -> Pipeline:
         """What `begin(view)` makes of tensors, the first of `values` at least."""
         first = values[0]
         assert isinstance(first, RustTensor)
+        bits = self._bits(first.dtype)
+        if (
+            name != "begin"
+            or not bits
+            or first.tier != "dm"
+            or first.missing is not None
+            or methods_named(frame.scope, name)
+        ):
+            stream = StageStream(name, bits, open=f"what `.{name}()` takes is not one tensor that is known")
+        else:
+            stream = stream_of(first.expr("slice"), first.expr("element"), bits)
         first = first.with_field("element", Unknown("")) if first.tier == "dm" else first
         first = replace(first, holds=forgotten(first.holds))  # what is computed of them is not followed
-        return Pipeline(first, frozenset().union(*map(sources_of, values)))
+        return Pipeline(first, stream, frozenset().union(*map(sources_of, values)))
 
     def operand(self, code: Code, node: Node, frame: Frame) -> Value:
         """What a stage is given."""
@@ -57,9 +82,8 @@ class Pipelines(Assignments):
         self, code: Code, node: Node, name: str, line: Pipeline, generics: Node | None, arguments: list[Node],
         frame: Frame, expected: Value | None,
     ) -> Value:  # fmt: skip
-        """What a method of a pipeline gives; a commit makes a tensor of it."""
-        telling = name in ("commit", "switch") or name in _CASTS
-        given = self.types.arguments(code, generics, frame) if telling else ()
+        """What a method of a pipeline gives; a commit makes a tensor of it. `flows` is what is then behind it."""
+        given = self.types.arguments(code, generics, frame)
         values = [self.operand(code, one, frame) for one in arguments]
         deps = line.sources.union(*map(sources_of, values))
         tensor = replace(line.tensor, window=ViewWindow(), problems=(), view="")
@@ -71,9 +95,12 @@ class Pipelines(Assignments):
                 tensor = replace(expected.filled(tensor), holds=tensor.holds)
             tensor = replace(self.fresh(tensor, deps), holds=tensor.holds)
             self.ledger.make(tensor)
+            self._flow(code, node, name, line.stream, given, arguments, frame, tensor)
             return tensor
-        if name == "commit_view" and values and isinstance(values[0], RustTensor):
-            self.written(Site(-1, name, code.span(arguments[0])), values[0], deps)  # all that the view names
+        into = values[0] if name == "commit_view" and values else None
+        self._flow(code, node, name, line.stream, given, arguments, frame, into)
+        if isinstance(into, RustTensor):
+            self.written(Site(-1, name, code.span(arguments[0])), into, deps)  # all that the view names
         if name in ("to_trf", "to_vrf", "commit_view"):
             return Opaque(name, deps)
         if name in _CASTS:
@@ -82,7 +109,46 @@ class Pipelines(Assignments):
             tensor = tensor.with_field("slice", first if isinstance(first, Map) else Unknown(""))
         elif name.startswith("contract"):
             tensor = replace(tensor, dtype=Unknown("the type that a contraction gives is not annotated"))
-        return Pipeline(tensor, deps)
+        return Pipeline(tensor, self.flows, deps)
+
+    def _flow(
+        self, code: Code, node: Node, name: str, before: StageStream, given: Sequence[Value], arguments: list[Node],
+        frame: Frame, into: Value | None,
+    ) -> None:  # fmt: skip
+        """Enters what flows behind a stage, and that the library refuses it."""
+        mappings = tuple(one.expr if isinstance(one, Map) else None for one in given)
+        bits = next((bits for one in given if (bits := self._bits(one))), 0)
+        config, numbers = self._config(code, arguments[0], frame) if name == "switch" and arguments else ("", {})
+        element = into.fields.get("element") if isinstance(into, RustTensor) else None
+        whole = element.expr if isinstance(element, Map) else None
+        words = StageWords(name, mappings, whole, bits, config, numbers)
+        self.flows = behind(before, words, ordered=self.library.orders_stages)
+        if is_own_stage(frame.scope, name):
+            self.flows = replace(self.flows, refused="", open=f"`.{name}()` may be one of this crate")
+        if self.flows.refused and self.library.orders_stages and not self.walk.dead:
+            stage = node.child_by_field_name("function") or node
+            span = code.span(stage.child_by_field_name("field") or stage)
+            why = f"in line {span.line} the library refuses {self.flows.refused}; nothing is judged of what is written"
+            self.ledger.refused.append(Unjudged("core/definite", why, True, span=span))
+
+    def _bits(self, dtype: Value) -> int:
+        """Bits of a type of elements; 0 of what is none."""
+        return self.bits.get(dtype.name, 0) if isinstance(dtype, Dtype) else 0
+
+    def _config(self, code: Code, node: Node, frame: Frame) -> tuple[str, dict[str, int]]:
+        """The configuration of a switch as it is written, with its numbers; "" where these are not all known."""
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        parts = parts_of(code.text(name)) if name is not None else ()
+        if body is None or len(parts) < 2 or may_be_own(frame.scope, parts):
+            return "", {}
+        numbers = dict[str, int]()
+        for one in named(body):
+            key, value = one.child_by_field_name("field"), one.child_by_field_name("value")
+            number = self.types.number(code, value, frame) if value is not None else None
+            if key is None or number is None or number.single is None:
+                return "", {}
+            numbers[code.text(key)] = number.single
+        return parts[-1], numbers
 
     def written(self, site: Site, into: RustTensor, sources: frozenset[int]) -> None:
         """Enters that a view is written; of a scatter nobody knows where."""

@@ -210,6 +210,8 @@ def _switch(before: StageStream, words: StageWords, given: Sequence[Expr]) -> St
     comes, *goes = _SWITCHES[words.config]
     size = {"x1": "s1", "x0": "s0"}
     parts = {f"{word[0]}{word[-1]}": number for word, number in words.numbers.items()}
+    if parts.keys() != {*comes.split()} - {"s2", "t2", "t1"}:
+        raise _Open("its numbers are not those of its configuration")
     if any(number < 1 or (name[0] == "s" and number & (number - 1)) for name, number in parts.items()):
         raise _Refused("slices that are no power of two")
     parts |= {"t1": parts["s1"]} if words.config == "InterTranspose" else {}

@@ -18,12 +18,10 @@ from dmaverify.errors import Span
 from dmaverify.language.expr import axes_of
 from dmaverify.machines.rngd.rust.cells import share_cells
 from dmaverify.machines.rngd.rust.integers import ANY
-from dmaverify.machines.rngd.rust.stages import StageStream
 from dmaverify.machines.rngd.rust.values import PLACES, Dtype, Map, Numbers, Opaque, RustTensor, Unknown, Value
 from dmaverify.values import dataclass, field
 
 NEW = "new"
-NO_STREAM = StageStream("", 0, open="no pipeline")
 _MARK = re.compile(r"~\w*")
 
 
@@ -40,7 +38,7 @@ class OperationTerm:
 class Made:
     """A content on its way: its term, the views that were read for it since the last operation, and those operations
     that came before it in whatever order the machine takes. `register`: it stays in registers of the Tensor Unit.
-    `moves`: the view whose elements it holds, none of them changed; `stream`: what flows there in the Tensor Unit.
+    `moves`: the view whose elements it holds, none of them changed.
     """
 
     term: int
@@ -48,7 +46,6 @@ class Made:
     behind: frozenset[int] = frozenset()
     register: bool = False
     moves: RustTensor | None = None
-    stream: StageStream = NO_STREAM
 
 
 @dataclass(frozen=True)

@@ -243,10 +243,11 @@ class Opaque:
 @dataclass(frozen=True)
 class Pipeline:
     """A stream on its way through the Tensor Unit, or in its registers: what a commit without a type will leave, as far
-    as it is known. `made` is how it comes about, where that is asked for (`terms`).
+    as it is known. `stream` is what flows (`stages`), `made` how it comes about, where that is asked for (`terms`).
     """
 
     tensor: RustTensor
+    stream: Any = field(compare=False, repr=False)
     sources: frozenset[int] = field(default=frozenset(), compare=False)
     made: Any = field(default=None, compare=False, repr=False)
 
