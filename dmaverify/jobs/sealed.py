@@ -270,10 +270,13 @@ def held_to(folder: Path, printed: Iterable[Verdict]) -> list[str]:
                 (folder / MANIFEST).unlink()
                 told = f"{plan['path']}::{verdict['name']} is {own.value} where it lies and proved in a certificate"
                 raise InputError(f"no certificate: {told}", None, "something beside it decides: links, other files")
-    left = [plan["path"] for plan in plans if not plan["alone"]]
-    return [
-        f"not sealed: {path}: files beside it or features decide, which a certificate does not hold" for path in left
-    ]
+    return [f"not sealed: {plan['path']}: {_why_open(plan)}" for plan in plans if not plan["alone"]]
+
+
+def _why_open(plan: Mapping[str, Any]) -> str:
+    if all(verdict["status"] == Status.ERROR.value for verdict in plan["verdicts"]):
+        return "it cannot be judged"
+    return "files beside it or features decide, which a certificate does not hold"
 
 
 def copied_name(number: int, path: str) -> str:

@@ -154,4 +154,13 @@ def test_what_is_not_sealed_is_said_when_the_certificate_is_written(
 ) -> None:
     path = crate(tmp_path / "k", KERNEL.format(above=CHOSEN, elem="Elem"), DEFAULT)
     assert cli.invoke(["check", path, "--certify", str(tmp_path / "cert")]) == 1
-    assert f"not sealed: {path}" in capsys.readouterr().err
+    assert f"not sealed: {path}: files beside it or features decide" in capsys.readouterr().err
+
+
+def test_a_plan_that_cannot_be_judged_is_not_sealed_for_that_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text('schema = 1\ntarget = "rngd"\naxes = { A = 8 }\n[program.p]\nstep = 5\n', encoding="utf-8")
+    assert cli.invoke(["check", str(path), "--certify", str(tmp_path / "cert")]) == 2
+    assert f"not sealed: {path}: it cannot be judged" in capsys.readouterr().err
