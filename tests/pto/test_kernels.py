@@ -177,6 +177,16 @@ def test_what_loops_leave_on_each_path_is_no_error_in_a_loop_that_one_path_never
     assert verdict.status is (Status.REFUTED if found else Status.UNKNOWN)
 
 
+def test_what_a_branch_tells_apart_in_a_loop_is_no_error_where_the_branch_before_it_told_the_same() -> None:
+    """Where %f holds, the loop sets the size that the other path comes with."""
+    sizes = "  pto.set_loop_size_outtoub {0}, %c1 : i64, i64\n".format
+    stride = "  pto.set_loop1_stride_outtoub %c1024, %c1024 : i64, i64\n"
+    before = f"  scf.if %f {{\n{sizes('%c4')}  }} else {{\n{sizes('%c2')}  }}\n"
+    inside = f"  scf.if %f {{\n{sizes('%c2')}  }}\n" + COPY.format(bit="%off")
+    verdict = check(stride + before + f"  scf.for %i = %c0 to %c2 step %c1 : i64 {{\n{inside}  }}\n")
+    assert (verdict.status, errors(verdict)) == (Status.UNKNOWN, set())
+
+
 def test_sizes_left_from_another_copy_are_said() -> None:
     strides = "  pto.set_loop1_stride_outtoub %c1024, %c1024 : i64, i64\n"
     body = "  pto.set_loop_size_outtoub %c2, %c1 : i64, i64\n" + strides + COPY.format(bit="%off")

@@ -215,13 +215,13 @@ class Registers(Arithmetic):
         return None
 
     def _is_known_to_differ(self, register: Register) -> bool:
-        """Whether more than one path leads here with its own values; what loops leave is taken for that, if no branch,
-        and no loop that may have no iteration, is around that they may have in common.
+        """Whether more than one path leads here with its own values; what loops leave is taken for that, if no branch
+        is around or told it apart, and no loop is around that may have no iteration: those they may have in common.
         """
         met = self._met(register, Asker(self.world, Options().rlimit), [*self.running, *self.when])
         if any(one is not None and one.mixed for one in met):
             around = [*self.sides, *(ran for ran in self.running if self.world.decide(ran) is None)]
-            return not any(one is not None and one.forgotten for one in met) or not around
+            return not any(one is not None and one.forgotten for one in met) or not (around or register.arms)
         return any(not (one is other or (one is not None and one.same(other))) for one in met for other in met[:1])
 
     def _met(self, register: Register | None, asker: Asker, when: Sequence[Cond]) -> list[Register | None]:
