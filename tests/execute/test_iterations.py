@@ -9,7 +9,11 @@ import pytest
 from dmaverify import api
 from dmaverify.execute.interpret import interpret
 from dmaverify.plan.execution import PlanExecution
+from dmaverify.plan.read import read_plan_text
+from dmaverify.prove.flow.kernel import check_program
+from dmaverify.prove.move.check import check_transfer
 from dmaverify.prove.options import Options
+from dmaverify.values import replace
 from dmaverify.verdict import Status
 
 ROWS = """schema = 1
@@ -55,6 +59,19 @@ def test_an_iteration_that_reads_what_one_before_it_wrote_is_refuted_and_the_run
             assert not any("overlap" in f.rule for f in found.errors)
 
 
+def written_anew(fill: str, *, first: bool) -> str:
+    """Rows that `t` reads in each iteration, and `load` writes at `fill`, before or behind it."""
+    text = ROWS.format(source=1024, dest=2048, turns=6).partition("[program.p]")[0]
+    row = f'element = "A, C", view = {{ tile = "A", length = 1, start = "{fill}", partial = true }}'
+    load = (
+        '[transfer.load]\ndtype = "i8"\nloop = { t = 6 }\n'
+        f'source = {{ tier = "hbm", base = 65536, {row.replace(", partial = true", "")} }}\n'
+        f'dest = {{ tier = "hbm", base = 1024, {row} }}\nstream = {{ packet = "C" }}\nengine = {{ dmn = 0 }}\n'
+    )
+    steps = [f'{{ transfer = "{name}" }}' for name in (("load", "t") if first else ("t", "load"))]
+    return f"{text}{load}[program.p]\nstep = [{', '.join(steps)}]\n"
+
+
 @pytest.mark.parametrize(
     ("fill", "first", "status"),
     [
@@ -67,18 +84,23 @@ def test_an_iteration_that_reads_what_one_before_it_wrote_is_refuted_and_the_run
 def test_what_another_step_writes_anew_in_each_iteration_is_no_longer_what_the_one_before_wrote(
     fill: str, first: bool, status: Status
 ) -> None:
-    text = ROWS.format(source=1024, dest=2048, turns=6).partition("[program.p]")[0]
-    row = f'element = "A, C", view = {{ tile = "A", length = 1, start = "{fill}", partial = true }}'
-    load = (
-        '[transfer.load]\ndtype = "i8"\nloop = { t = 6 }\n'
-        f'source = {{ tier = "hbm", base = 65536, {row.replace(", partial = true", "")} }}\n'
-        f'dest = {{ tier = "hbm", base = 1024, {row} }}\nstream = {{ packet = "C" }}\nengine = {{ dmn = 0 }}\n'
-    )
-    steps = [f'{{ transfer = "{name}" }}' for name in (("load", "t") if first else ("t", "load"))]
-    whole = f"{text}{load}[program.p]\nstep = [{', '.join(steps)}]\n"
+    whole = written_anew(fill, first=first)
     alone, _, made = api.check(whole, options=Options(cross_check=1 << 16, repair=False))
     assert (alone.status, made.status) == (Status.REFUTED, status), made.findings
     assert {f.rule for f in made.errors} == ({"core/steps"} if status is Status.REFUTED else set())
+
+
+@pytest.mark.parametrize(("left", "status"), [("", Status.PROVED), ("core/padding", Status.UNKNOWN)])
+def test_a_step_whose_overlap_others_mend_is_proved_only_if_all_else_of_it_is(left: str, status: Status) -> None:
+    """What is open of the step beside its overlap stays open."""
+    plan = read_plan_text(written_anew("t", first=True))
+    (program,), options = plan.programs, Options(repair=False)
+    given = {"axes": plan.axes, "target": plan.targets["rngd"], "options": options}
+    known = {item.name: check_transfer(item.transfer, **given) for item in plan.transfers}
+    one = known["t"]
+    open_ = (replace(o, status="unknown") if o.id == left else o for o in one.obligations)
+    known["t"] = replace(one, obligations=tuple(open_))
+    assert check_program(program, known=known, **given).status is status
 
 
 @pytest.mark.parametrize(
@@ -145,6 +167,15 @@ def test_printed_commands_are_run_in_the_order_of_the_iterations(
     assert {f.rule for f in found.errors} & wrong == wrong
     assert wrong <= set(ran.wrong)
     assert (found.status is Status.PROVED) == (not ran.wrong) == (not wrong)
+
+
+@pytest.mark.parametrize(("engine", "shared"), [("engine = { dmn = 0 }\n", False), ("", True)])
+def test_commands_that_name_no_engine_share_one_also_where_iterations_meet(engine: str, shared: bool) -> None:
+    """A program may prove what is refuted of the move alone, and then rests on it."""
+    text = PRINTED.format(turns=2, view="", rows=4, dest=3840, second=4352, write=4096)
+    (found,) = api.check(text.replace("engine = { dmn = 0 }\n", engine), options=Options(cross_check=0, repair=False))
+    assert {f.rule for f in found.errors} == {"core/overlap"}
+    assert any("share one engine" in one for one in found.conditions) == shared
 
 
 TILED = """schema = 1

@@ -103,8 +103,11 @@ class _Case(Judgement):
                 overlap = [one.status for one in verdict.obligations if one.id == "core/overlap"]
                 same = (i for i, s in enumerate(self.program.steps) if s.transfer == work and not s.indirect)
                 self.steady += same if overlap == ["proved"] else ()
-                if all(one.values.get("between") == BETWEEN["between"] for one in verdict.errors) and verdict.errors:
+                later = all(one.values.get("between") == BETWEEN["between"] for one in verdict.errors)
+                if later and verdict.errors:
                     self.later.append((index, work, verdict, alone))
+                    if worst == "proved" and any(one.status == "unknown" for one in verdict.obligations):
+                        worst = "unknown"
                 elif verdict.status is Status.REFUTED:
                     worst = "refuted"
                     self.findings += step_findings(step, work.name, verdict, alone=alone)

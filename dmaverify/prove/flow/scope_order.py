@@ -3,7 +3,8 @@
 Knows: the accesses of a scope, its barriers; how pipes are followed (`pipes`), loads and stores as two of them.
 Does not know: what registers hold, machines, text syntax; order between scopes, which the vector pipe keeps.
 Law: a pair is left out only where a barrier of its kind lies between in every iteration, or no byte is shared: errs to
-naming pairs. A store that is made of a load waits for that, and for the loads before it, which are done in order.
+naming pairs. A store that is made of a load waits for that, and for the loads before it, which are done in order. Two
+stores of which nobody knows how far they reach are taken to be of one stream, in order (errs to leaving a pair out).
 """
 
 from __future__ import annotations

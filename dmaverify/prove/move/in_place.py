@@ -57,9 +57,10 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     session = Session(case.options.rlimit)
     around = 0 if views is None else len(views.turns)
     early, commands = _written_early(case, programs, session, around)
+    later = isinstance(early, Early) and early.later
+    if (early is None or later) and any(relies_on_order(one, session) for one in programs):
+        case.conditions.append("its commands share one engine (they name none, and in parallel they would race)")
     if early is None:
-        if any(relies_on_order(one, session) for one in programs):
-            case.conditions.append("its commands share one engine (they name none, and in parallel they would race)")
         case.asked += session.asked
         case.status["core/overlap"] = "proved"
         case.by["core/overlap"] = (
@@ -85,7 +86,7 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
             f"source and destination share bytes {low}..{high - 1} of {source.tier}: {_risk(early)}",
             "dest",
             dest.base_span or dest.span,
-            {"from": low, "to": high - 1, **(BETWEEN if isinstance(early, Early) and early.later else {})},
+            {"from": low, "to": high - 1, **(BETWEEN if later else {})},
             _early_witness(commands, early, case.spaces[0]) if isinstance(early, Early) else None,
             source="obligations of the core",
             hint=f"place the destination at {-(-ends[0] // 8)} or later, or move through another region",
