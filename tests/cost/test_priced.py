@@ -45,6 +45,7 @@ def test_an_entry_in_error_takes_no_price_from_the_others() -> None:
     assert found["p-example-4-printed"]["reason"].startswith("step `example-4-printed` makes no command")
 
 
+@pytest.mark.slow
 def test_a_program_of_one_step_costs_what_its_transfer_costs() -> None:
     found = entries(str(PROGRAMS / "aggregates.toml"))
     for name in ("example-4", "example-5", "example-6", "example-6-unsegmented", "heterogeneous"):

@@ -363,6 +363,7 @@ def test_a_folder_has_the_drivers_that_launch_by_a_header(tmp_path: Path, define
 SCALE = Path(__file__).parents[2] / "examples" / "idma"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "status"),
     [

@@ -273,6 +273,7 @@ dest = { tier = "hbm", base = 16777216, element = "T, N, D" }
     assert all("other" in change.name for one in answer.proposals for change in one.tensors)
 
 
+@pytest.mark.slow
 def test_text_json_and_stdin_say_the_same(tmp_path: Path, capsys, monkeypatch) -> None:
     import io
 

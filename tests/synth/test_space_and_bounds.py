@@ -148,6 +148,7 @@ def test_bounds_hold_for_machines_of_other_requests(seed, window, monkeypatch):
     assert found.bound <= least + 1e-6
 
 
+@pytest.mark.slow
 def test_the_result_is_the_same_each_time_and_within_a_small_budget_the_gap_is_said():
     axes, moved = drawn(7)
     first, again = (synthesize(moved, RNGD, axes=axes, advise=False) for _ in range(2))
