@@ -52,8 +52,8 @@ class Judgement:
             broken = any(f.severity is Severity.ERROR and not f.rule.startswith("core/") for f in self.findings)
             by = self.by.get("rules", f"{self.rules} rules folded")
             obligations.append(Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", by))
-        status, cites = settled(self.findings, self.status.values()), self.target.cites
-        findings = tuple(replace(f, source=cites.get(f.rule, f.source)) for f in self.findings)
+        status, source_of = settled(self.findings, self.status.values()), self.target.source_of
+        findings = tuple(replace(f, source=source_of(f.rule, f.source)) for f in self.findings)
         return Verdict(
             name, self.target.name, status, findings,
             tuple(obligations), tuple(dict.fromkeys(self.assumptions)), dict(self.options.readings),

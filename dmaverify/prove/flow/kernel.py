@@ -79,7 +79,6 @@ class _Case(Judgement):
                 message,
                 "program",
                 self.program.span,
-                source="obligations of the core: programs",
                 hint=hint,
             )
         )

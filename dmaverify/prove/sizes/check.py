@@ -369,6 +369,6 @@ def _open(cover: SizeCover, why: str, left: Mapping[str, int]) -> Verdict:
 def _vacuous(template: Template) -> Verdict:
     finding = Finding(
         "core/not-vacuous", Severity.ERROR, f"no sizes are admitted: {describe(template)}", "plan", template.span,
-        source="obligations of the core", hint="widen a range, or drop a relation",
+        source=template.machine.source_of("core/not-vacuous"), hint="widen a range, or drop a relation",
     )  # fmt: skip
     return Verdict(template.name, "", Status.REFUTED, (finding,), (Obligation("core/not-vacuous", "refuted"),))
