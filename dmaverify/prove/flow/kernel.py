@@ -19,7 +19,7 @@ from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, t
 from dmaverify.prove.flow.begun import there_at_start
 from dmaverify.prove.flow.concurrency import Starvation, starvation
 from dmaverify.prove.flow.declarations import may_share, read_otherwise, written_over
-from dmaverify.prove.flow.hazards import HAZARDS, Hazards, hazards
+from dmaverify.prove.flow.hazards import Hazards, hazards
 from dmaverify.prove.flow.hazards_told import (
     CONTEXTS_IN_ORDER,
     ONE_ENGINE,
@@ -30,6 +30,7 @@ from dmaverify.prove.flow.hazards_told import (
 )
 from dmaverify.prove.flow.hops import hop_findings
 from dmaverify.prove.flow.index_lists import shared_lists
+from dmaverify.prove.flow.pipe_state import HAZARDS
 from dmaverify.prove.flow.regions import REGIONS, region_findings
 from dmaverify.prove.flow.starving_told import starving_finding
 from dmaverify.prove.flow.steps_told import step_findings
