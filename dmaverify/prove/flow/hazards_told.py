@@ -26,8 +26,8 @@ _WORDS = {
 }
 
 
-SHARED = "share one engine (they name none; the documents leave the choice to the compiler)"
-ONE_ENGINE = "transfers that name no engine share one (which orders them; the documents leave that to the compiler)"
+SHARED = "share one engine (they name none, and nothing says which it is)"
+ONE_ENGINE = "transfers that name no engine share one (which orders them; nothing says that it is so)"
 IN_ORDER = "are done in the written order (an engine does things as it is given them; nothing orders its contexts)"
 CONTEXTS_IN_ORDER = "engines are given the work of several contexts in the written order (nothing orders contexts)"
 
