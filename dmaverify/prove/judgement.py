@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 
+from dmaverify.errors import many
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import solver_version
 from dmaverify.targets.target import Target
@@ -50,7 +51,7 @@ class Judgement:
         ]
         if self.rules:
             broken = any(f.severity is Severity.ERROR and not f.rule.startswith("core/") for f in self.findings)
-            by = self.by.get("rules", f"{self.rules} rules folded")
+            by = self.by.get("rules", f"{many(self.rules, 'rule')} folded")
             obligations.append(Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", by))
         status, source_of = settled(self.findings, self.status.values()), self.target.source_of
         findings = tuple(replace(f, source=source_of(f.rule, f.source)) for f in self.findings)
