@@ -362,6 +362,7 @@ def test_the_unchanged_texts_are_accepted() -> None:
         ('says = "writes start', 'said = "writes start', "rule toy/align: missing `says`"),
         ("{write_gcd} B, not", "{write_gdc} B, not", "`says` shows 'write_gdc'"),
         ("{write_gcd} B, not", "{write_gcd!r} B, not", "in a way that is not"),
+        ("{write_gcd} B, not", "{write_gcd:byte/bytes}, not", "in a way that is not"),
         ("{write_gcd} B, not", "{write_gcd B, not", "is no message"),
         ('hint = "pad the rows', 'hint = "pad {line_bytes}', "`hint` is shown as it stands"),
         ('source = "toy manual, 1.1; toy forum, thread 7"\n', "", "rule toy/align: missing `source`"),
@@ -497,6 +498,12 @@ def test_the_lint_finds_what_loading_cannot(old: str, new: str, says: str) -> No
     complaints = lint_target(read_target(Source("t", changed(old, new)), Source("r", SMT)))
     assert len(complaints) == 1
     assert says in complaints[0]
+
+
+@pytest.mark.parametrize(("value", "said"), [(1, "multiples of 1 byte, not"), (48, "multiples of 48 bytes, not")])
+def test_a_message_agrees_with_its_number(value: int, said: str) -> None:
+    target = read_target(Source("t", changed("{write_gcd} B, not", "{write_gcd:byte|bytes}, not")), Source("r", SMT))
+    assert said in target.rules["toy/align"].message({"write_gcd": value, "line_bytes": 32})
 
 
 VENDORS = re.compile("DMA Engine|Sequencer,|Memory Performance|furiosa|PTO|iDMA paper")
