@@ -20,7 +20,7 @@ def number_text(units: int, constants: Mapping[str, int], unit_bits: int) -> str
         return f"({bits}/8)"
     value = bits // 8
     for name, size in sorted(constants.items(), key=lambda item: -item[1]):
-        if value and value % size == 0:
+        if value and size and value % size == 0:
             return name if value == size else f"{value // size} * {name}"
     return str(value)
 

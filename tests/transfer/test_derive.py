@@ -18,6 +18,7 @@ from dmaverify.language.parse import parse
 from dmaverify.language.wellformed import problems
 from dmaverify.lower.derive import Derivation, derive, label_of
 from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.text import number_text
 from dmaverify.program.command import Command, Engine, coalesce
 from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, global_address, unit_bits_of
@@ -588,3 +589,8 @@ dest = {{ tier = "dm", base = 0, slice = "1 # 64", element = "{dest}" }}
 stream = {{ time = "P", packet = "C" }}
 """)
     assert verdict.status is Status.PROVED, verdict.findings
+
+
+@pytest.mark.parametrize(("size", "told"), [(0, "4096"), (1024, "4 * pitch"), (1000, "4096")])
+def test_a_number_is_told_by_a_constant_that_divides_it(size: int, told: str) -> None:
+    assert number_text(4096, {"pitch": size}, 8) == told
