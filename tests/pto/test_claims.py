@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dmaverify import api
-from dmaverify.prove.flow import claims
+from dmaverify.prove.flow import claimed_bytes, claims
 from dmaverify.prove.options import Options
 
 KERNEL = (Path(__file__).resolve().parents[2] / "examples" / "pto" / "example-3-corrected.mlir").read_text()
@@ -209,3 +209,22 @@ def test_copies_make_a_move_where_they_do_for_all_stated_values(
     (verdict,) = api.check(plan, "k")
     assert verdict.status.value == {"": "proved", "unknown": "unknown"}.get(rules, "refuted"), verdict.findings
     assert verdict.status.value != "refuted" or {f.rule for f in verdict.errors} == {rules}
+
+
+@pytest.mark.parametrize(
+    ("between", "pad", "wanted"), [("", "", "proved"), ("again", "", "unknown"), ("", "fill", "unknown")]
+)
+def test_of_more_bytes_than_are_followed_no_overwriting_is_excluded(
+    between: str, pad: str, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claimed_bytes, "MOST_BYTES", 127)
+    other = BARRIER + load("%y", "%ub", "%c1") if between else ""
+    body = load("%x", "%ub", "%c2") + other + load("%half", "%d", "%c2")
+    if pad:
+        body = FILLED + BARRIER + LATER
+    plan = ROWS.format(
+        body=body, stated="", copies=[1, 3] if between else [1, 2], source="gm", dest="ub", pad=" # 16" if pad else ""
+    )
+    (verdict,) = api.check(plan, "k")
+    assert verdict.status.value == wanted, verdict.findings
+    assert {one.status for one in verdict.obligations if one.id == "core/same-element"} == {wanted}

@@ -75,6 +75,7 @@ class ClaimedBytes:
     state: Any
     since: Any
     base: int
+    whole: bool = True  # False: too many bytes to be followed one by one
     outside: dict[str, int] = field(default_factory=lambda: {"fill": 0, "unknown": 0})
     lost: Event | None = None
     doubt: Event | None = None
@@ -119,22 +120,20 @@ def _left(touch: CopyTouch, length: int) -> Any:
     return np.array([touch.pattern[(phase + i) % len(touch.pattern)] for i in range(length)])
 
 
-def left_by(
-    dest: Tensor, bits: int, mine: Sequence[Moment], others: Sequence[Moment], world: World
-) -> ClaimedBytes | None:
-    """What the copies of `mine` leave in the destination, among all `others`; None where that is too much to follow."""
+def left_by(dest: Tensor, bits: int, mine: Sequence[Moment], others: Sequence[Moment], world: World) -> ClaimedBytes:
+    """What the copies of `mine` leave in the destination, among all `others`."""
     import numpy as np
 
     from dmaverify.language.meaning import cells_array, finalize_array
 
     width, size = bits // 8, dest.element.size
     written = [(m, touch) for m in mine for touch in _writes(m)]
-    if size * width > MOST_BYTES or sum(_amount(m, touch) for m, touch in written) > MOST_BYTES:
-        return None
-    found = finalize_array(cells_array(dest.element, np.arange(size, dtype=np.int64)), axes_of(dest.element))
+    whole = size * width <= MOST_BYTES and sum(_amount(m, touch) for m, touch in written) <= MOST_BYTES
+    seen = size if whole else 0
+    found = finalize_array(cells_array(dest.element, np.arange(seen, dtype=np.int64)), axes_of(dest.element))
     out = ClaimedBytes(
-        np.repeat(found.kind, width), np.full(size * width, UNTOUCHED, dtype=np.int16),
-        np.full(size * width, -1, dtype=np.int64), dest.base,
+        np.repeat(found.kind, width), np.full(seen * width, UNTOUCHED, dtype=np.int16),
+        np.full(seen * width, -1, dtype=np.int64), dest.base, whole,
     )  # fmt: skip
     copy = mine[0].event
     assert isinstance(copy, Copy)
@@ -143,14 +142,14 @@ def left_by(
         for touch in (t for t in _writes(moment) if t.place.memory == memory and moment.start < last):
             if _apart(touch, world, dest.base, dest.base + size * width):
                 continue
-            if _is_known(touch, moment) and _amount(moment, touch) <= MOST_BYTES:
+            if whole and _is_known(touch, moment) and _amount(moment, touch) <= MOST_BYTES:
                 out.lay(touch, moment, last)
             elif moment.last > first:
                 out.lost = moment.event
             else:
                 out.doubt = moment.event
     out.outside = dict.fromkeys(out.outside, 0)
-    for moment, touch in written:
+    for moment, touch in written if whole else ():
         out.lay(touch, moment)
     return out
 

@@ -269,15 +269,12 @@ def _without_zero(expr: Any) -> Any:
     return replace(expr, **changes) if changes else expr
 
 
-def _bytes(claim: PlanMove, left: ClaimedBytes | None, out: ClaimResult, width: int) -> None:
+def _bytes(claim: PlanMove, left: ClaimedBytes, out: ClaimResult, width: int) -> None:
     """What lies in the cells of the destination: padding as it is declared, and none over an element."""
     import numpy as np
 
     from dmaverify.language.meaning import BOTTOM, INDEX, ZERO
 
-    if left is None:
-        out.status["core/padding"] = "unknown" if out.padded else out.status.get("core/padding", "unknown")
-        return
     copy, state = out.copies[0][0], left.state
     _outside(claim, copy, left.outside, out)
     bare = (left.kind == ZERO) & (state != 0)
@@ -294,17 +291,17 @@ def _bytes(claim: PlanMove, left: ClaimedBytes | None, out: ClaimResult, width: 
         said = f"{len(touched):,} bytes that may not be touched are written, the first at {first:,}"
         labels = (Label(claim.span, "the move that it should make"),)
         out.findings.append(Finding("core/padding", Severity.ERROR, said, "destination", copy.span, labels=labels))
-    if out.status.get("core/padding") != "refuted":
-        out.status["core/padding"] = "unknown" if len(open_) else "proved"
+    if out.status.get("core/padding") != "refuted" and (left.whole or out.padded):
+        out.status["core/padding"] = "proved" if left.whole and not len(open_) else "unknown"
     over = np.flatnonzero((left.kind == INDEX) & ((state >= 0) | (state == UNKNOWN)))
     if len(over):
         out.status["core/same-element"] = "refuted"
         out.findings.append(_overlaid(claim, copy, int(over[0]), len(over), width))
-    elif out.status.get("core/same-element") == "proved" and (
-        left.lost is not None or ((left.kind == INDEX) & (state == OTHER)).any()
+    elif {out.status.get(name) for name in ("core/same-element", "core/covers")} == {"proved"} and (
+        left.lost is not None or ((left.kind == INDEX) & (state == OTHER)).any() or (out.padded and not left.whole)
     ):
         out.status["core/same-element"] = "unknown"
-        why = "what the move does not claim may write over it before its copies are done; not judged"
+        why = "padding, or what the move does not claim, may lie over it when its copies are done; not judged"
         out.findings.append(Finding("core/well-formed", Severity.WARNING, why, "move", claim.span))
 
 
