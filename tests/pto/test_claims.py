@@ -174,6 +174,7 @@ def given(relation: str) -> str:
     return f"  // dmaverify: assume {relation}\n{BUT_24}"
 
 
+EITHER = BUT_24.removesuffix("  }\n") + f"  }} else {{\n  {load('%x', '%ub', '%c4')}  }}\n"
 AGAIN = load("%x", "%ub", "%c2") + BARRIER + load("%y", "%ub", "%c1") + load("%half", "%d", "%c2")
 
 
@@ -199,6 +200,12 @@ AGAIN = load("%x", "%ub", "%c2") + BARRIER + load("%y", "%ub", "%c1") + load("%h
         (given("%n + %p >= 26"), MANY, [1], "gm ub", "", OUT),
         (given("%n >= 25"), MANY, [1], "gm ub", "", ""),
         (given("%n >= 24"), MANY, [1], "gm ub", "", OUT),
+        (EITHER, RANGE.format("1..30"), [1, 2], "gm ub", "", ""),
+        (EITHER, RANGE.format("23..23"), [1, 2], "gm ub", "", ""),
+        (EITHER, RANGE.format("23..23"), [1], "gm ub", "", ""),
+        (EITHER, RANGE.format("24..24"), [1], "gm ub", "", OUT),
+        (EITHER, RANGE.format("24..24"), [3], "gm ub", "", "core/well-formed"),
+        (BUT_24, RANGE.format("24..24"), [1], "gm ub", "", OUT),
     ],
 )  # fmt: skip
 def test_copies_make_a_move_where_they_do_for_all_stated_values(

@@ -85,7 +85,7 @@ def judged_kernel(
             judged.obligations["core/same-element"] = ("not judged", "", "a copy of the kernel could not be read")
             continue
         asker = judged.judge.asker if judged.judge is not None else Asker(kernel.world, options.rlimit)
-        result = judge_claim(move, kernel.events, asker, target, options)
+        result = judge_claim(move, kernel.events, kernel.idle, asker, target, options)
         results.append((move, result))
         judged.findings += [f for f in result.findings if f not in judged.findings]
         for name, status in result.status.items():

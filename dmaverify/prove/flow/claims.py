@@ -9,7 +9,7 @@ only if they do for all values of these that are stated, each of which is judged
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -57,14 +57,17 @@ class ClaimResult:
 
 
 def judge_claim(
-    claim: PlanMove, events: Sequence[Event], asker: Asker, target: Target, options: Options
+    claim: PlanMove, events: Sequence[Event], idle: Collection[int], asker: Asker, target: Target, options: Options
 ) -> ClaimResult:
-    """Every obligation of a claimed move, for all values that the symbols of its copies may have."""
-    mine = [one for one in placed_copies(events, ()) if one[0].order in claim.copies]
+    """Every obligation of a claimed move, for all values that the symbols of its copies may have; the `idle` copies
+    never run.
+    """
+    placed = list(placed_copies(events, ()))
+    mine = [one for one in placed if one[0].order in claim.copies]
+    known = {copy.order for copy, _ in placed}.union(idle)
     for number in claim.copies:
-        if number not in {copy.order for copy, _ in mine}:
-            count = len({copy.order for copy, _ in placed_copies(events, ())})
-            has = f"the kernel has {count}, counted from 1 in the order of its text" if count else "it has none"
+        if number not in known:
+            has = f"the kernel has {len(known)}, counted from 1 in the order of its text" if known else "it has none"
             where = claim.copies_span or claim.span
             missing = Finding("core/well-formed", Severity.ERROR, f"there is no copy {number}", "move", where, hint=has)
             return ClaimResult([missing], {"core/well-formed": "refuted"})
