@@ -37,7 +37,7 @@ from dmaverify.values import dataclass, field, fields, is_dataclass, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 MOST_VALUES = 64  # values of symbols that are judged one by one
-MOST_CELLS = 1 << 20  # ... and cells of the destination in all of them
+MOST_CELLS = 1 << 22  # ... and cells of the destination in all of them
 MOST_ROUNDS = 64  # iterations that are told apart where a copy is not the same in each
 ORDER = ("proved", "reported", "not judged", "unknown", "refuted")
 
@@ -147,7 +147,7 @@ def _at_all_values(
     if "refuted" not in out.status.values() and (not every or not judged):
         said = {world.symbols[name].shown: len(one) for name, one in zip(names, ranges, strict=True)}
         why = f"it depends on {values_text(said).replace(' =', ', of')} values"
-        return _not_judged(f"{why}, of which at most {MOST_VALUES} are judged one by one", claim.span)
+        return _not_judged(f"{why}: too many to judge the move at each of them", claim.span)
     if count > 1 and "refuted" not in out.status.values():
         out.dest, out.by = None, f"enumeration of all {judged} values"
     return out
