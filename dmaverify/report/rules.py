@@ -54,7 +54,11 @@ def explain_obligation_text(obligation: CoreObligation) -> str:
     """An obligation of the core in full."""
     head = f"{obligation.title}  [{obligation.severity.value}, every target]"
     lines = [*_field("rule", obligation.id), *_field("what", head)]
-    for label in ("why", "proof", "source", "wrong", "right", "hint"):
+    for label in ("why", "proof", "source"):
+        lines += _field(label, getattr(obligation, label))
+    for name, cited in _cited(obligation).items():
+        lines += _field(f"on {name}", cited)
+    for label in ("wrong", "right", "hint"):
         lines += _field(label, getattr(obligation, label))
     for name, says in obligation.readings.items():
         mark = f" (default: {obligation.reading_why})" if name == obligation.reading else ""
@@ -62,6 +66,12 @@ def explain_obligation_text(obligation: CoreObligation) -> str:
     if obligation.readings:
         lines += _field("choose", f"--reading {obligation.id}=NAME")
     return "\n".join(lines)
+
+
+def _cited(obligation: CoreObligation) -> dict[str, str]:
+    """What the obligation rests on for each machine that ships and states it."""
+    every = {name: load_target(name).cites.get(obligation.id, "") for name in available_targets()}
+    return {name: cited for name, cited in every.items() if cited}
 
 
 def find_rule(rule_id: str, target: Target | None = None) -> tuple[Rule, Target] | CoreObligation:
@@ -208,21 +218,15 @@ def rule_json(rule: Rule, target: Target) -> dict[str, Any]:
 
 
 def obligation_json(obligation: CoreObligation) -> dict[str, Any]:
-    """An obligation as data, with the keys of `rule_json` that it has."""
+    """An obligation as data, with the keys of `rule_json` that it has, its proof, and each machine's own sources."""
+    texts = ("title", "why", "proof", "hint", "source", "reading", "reading_why", "wrong", "right")
     return {
         "id": obligation.id,
         "target": None,
-        "title": obligation.title,
+        **{name: getattr(obligation, name) for name in texts},
         "severity": obligation.severity.value,
-        "why": obligation.why,
-        "proof": obligation.proof,
-        "hint": obligation.hint,
-        "source": obligation.source,
+        "cites": _cited(obligation),
         "readings": {name: {"says": says} for name, says in obligation.readings.items()},
-        "reading": obligation.reading,
-        "reading_why": obligation.reading_why,
-        "wrong": obligation.wrong,
-        "right": obligation.right,
     }
 
 

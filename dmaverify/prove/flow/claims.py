@@ -317,7 +317,7 @@ def _overlaid(claim: PlanMove, copy: Copy, at: int, count: int, width: int) -> F
         "core/same-element", Severity.ERROR,
         f"padding is laid over elements that were written: {count:,} bytes, the first at {first:,}", "destination",
         copy.span, {"first": first, "count": count}, {"element": where, "write_address": first},
-        "obligations of the core", hint="ask for less padding, or copy the elements behind it",
+        hint="ask for less padding, or copy the elements behind it",
         labels=(Label(claim.span, "the move that it should make"),),
     )  # fmt: skip
 
@@ -338,7 +338,7 @@ def _not_zero(claim: PlanMove, copy: Copy, at: int, state: int, count: int, widt
     return Finding(
         "core/padding", Severity.ERROR,
         f"padding that must be zero {said}: {count:,} bytes, the first at {first:,}", "destination", copy.span,
-        {"first": first, "count": count}, {"element": where, "write_address": first}, "obligations of the core",
+        {"first": first, "count": count}, {"element": where, "write_address": first},
         hint=hint, labels=(Label(claim.span, "the move that it should make"),),
     )  # fmt: skip
 
