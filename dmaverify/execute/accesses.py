@@ -154,10 +154,15 @@ class Fetching:
     # ------------------------------------------------------------ banks
 
     def accesses(self, at: Numbers) -> tuple[Numbers, int]:
-        """First byte and bytes of each access; no bytes where units are half bytes or padding has no place."""
-        if self.unit != 8 or not len(at) or (at == NONE).any():
-            return np.zeros(0, np.int64), 0
-        packet = self.flow.packet * self.cells.width
+        """First byte and bytes of each access; none where one begins or ends inside a byte or padding has no place."""
+        packet, none = self.flow.packet * self.cells.width, (np.zeros(0, np.int64), 0)
+        if not len(at) or (at == NONE).any():
+            return none
+        if self.unit != 8:
+            first = at[::2]
+            if len(at) % 2 or packet % 2 or (first % 2).any() or (at[1::2] != first + 1).any():
+                return none
+            at, packet = first // 2, packet // 2
         width = self._bytes(at, packet)
         return at[::width], width
 

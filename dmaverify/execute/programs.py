@@ -255,9 +255,8 @@ class ProgramRun:
                     dest = run.table if run.rows.scatter else run.load
                     whole = _halves(units(dest.address[dest.live], dest.width), unit)
                     self._note(i, turn, run.rows.dest, whole, sure, {}, run.rows.bits, run.rows.scatter)
-        piece.touched.append(
-            Touched(run.rows.index.tier, False, _halves(run.index_units(), 8), _halves(run.index_units(), 8))
-        )
+        listed_at = _halves(run.index_units(), unit)
+        piece.touched.append(Touched(run.rows.index.tier, False, listed_at, listed_at))
 
     def _note(
         self, i: int, turn: int, held: HeldTensor, whole: Numbers, written: Numbers, values: Mapping[str, int],

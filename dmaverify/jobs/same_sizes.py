@@ -117,4 +117,6 @@ def _at(plan: Plan, template: Template, values: Mapping[str, int]) -> Plan:
         raise InputError(f"at {sizes_text(values)}: {error.message}", error.span, hint) from None
     if template.kind == "program":
         return replace(plan, axes=entry.axes, programs=(entry.item,))
+    if template.kind in ("gather", "scatter"):
+        return replace(plan, axes=entry.axes, indirects=(entry.item,))
     return replace(plan, axes=entry.axes, transfers=(PlanTransfer(entry.item, {}, tuple(entry.problems)),))

@@ -9,6 +9,7 @@ Source: the plan file format, Symbols.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,11 @@ from dmaverify.prove.sizes.facts import FloorQuotient, SizedEntry, SizeFact, Siz
 if TYPE_CHECKING:
     from dmaverify.plan import schema
     from dmaverify.plan.entries import EntryReader
+    from dmaverify.program.indirect import Indirect
     from dmaverify.program.schedule import Program
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_']*")
 
 
 def symbols_of(reader: EntryReader) -> tuple[SizeSymbol, ...]:
@@ -65,7 +70,7 @@ def relations_of(
 
 
 def templates_of(reader: EntryReader, errors: list[InputError]) -> tuple[Template, ...]:
-    """Every transfer, access and program of the file; `errors` receives what cannot be read at any size."""
+    """Every entry of the file but kernels; `errors` receives what cannot be read at any size."""
     symbols = symbols_of(reader)
     sizes = {name: value for name, value in reader.table.axes.items() if isinstance(value, int)}
     names = [one.name for one in symbols]
@@ -75,11 +80,15 @@ def templates_of(reader: EntryReader, errors: list[InputError]) -> tuple[Templat
         ("transfer", reader.table.transfer),
         ("access", reader.table.access),
         ("program", reader.table.program),
+        ("gather", reader.table.gather),
+        ("scatter", reader.table.scatter),
     )
     first = {one.name: one.first for one in symbols}
     for kind, tables in kinds:
         for name, table in tables.items():
-            read = partial(_entry, reader, kind, name, table)
+            by_size = _by_size(kind, table)
+            said = symbols if not by_size else _spoken_of(reader, kind, name, table, symbols)
+            read = partial(_entry, reader, kind, name, table, first)
             try:
                 read(first)
             except NoValue:
@@ -91,24 +100,51 @@ def templates_of(reader: EntryReader, errors: list[InputError]) -> tuple[Templat
             out.append(
                 Template(
                     kind, name, reader.doc.source.name, reader.doc.key_span((kind, name)).line, key,
-                    reader.expectation(table.expect), symbols, tuple(facts), floors, read, machine,
-                    reader.doc.key_span((kind, name)), bool(getattr(table, "loop", None)),
+                    reader.expectation(table.expect), said, tuple(facts), floors, read, machine,
+                    reader.doc.key_span((kind, name)), bool(getattr(table, "loop", None)), by_size,
                 )
             )  # fmt: skip
-    others = {k: getattr(reader.table, k) for k in ("gather", "scatter", "kernel")}
-    for kind, tables in others.items():
-        for name in tables:
-            hint = "symbols are for transfers, accesses and programs; write numbers in a file of its own for this"
-            errors.append(InputError(f"a {kind} in a plan with symbols", reader.doc.key_span((kind, name)), hint))
+    for name in reader.table.kernel:
+        hint = "symbols are for what a plan itself says; write numbers in a file of its own for this"
+        errors.append(InputError("a kernel in a plan with symbols", reader.doc.key_span(("kernel", name)), hint))
     return tuple(out)
 
 
-def _entry(reader: EntryReader, kind: str, name: str, table: Any, sizes: Mapping[str, Any]) -> SizedEntry:
-    """The entry at sizes. Raises InputError, with the further ones as `others`; NoValue where sizes give no meaning."""
-    bound = reader.bound(sizes)
+def _by_size(kind: str, table: Any) -> str:
+    """Why the entry is judged at single sizes only: its rows are counted, and their numbers are."""
+    rows = kind in ("gather", "scatter") or (
+        kind == "program" and any(step.gather is not None or step.scatter is not None for step in table.step)
+    )
+    return "gathers and scatters are judged at single sizes only" if rows else ""
+
+
+def _spoken_of(
+    reader: EntryReader, kind: str, name: str, table: Any, symbols: Sequence[SizeSymbol]
+) -> tuple[SizeSymbol, ...]:
+    """The symbols that an entry, what it names, or a relation may depend on: those whose names stand there."""
+    data = reader.doc.data
+    texts: list[Any] = [data[kind][name], data.get("assume"), data.get("let")]
+    for step in table.step if kind == "program" else ():
+        used = [(one, getattr(step, one)) for one in ("transfer", "access", "gather", "scatter")]
+        texts += [data[one].get(n) for one, given in used for n in _listed(given) if isinstance(n, str) and one in data]
+    texts += [data["region"].get(n) for n in getattr(table, "regions", ()) if "region" in data]
+    words = set(_NAME.findall(repr(texts)))
+    return tuple(one for one in symbols if one.name in words)
+
+
+def _entry(
+    reader: EntryReader, kind: str, name: str, table: Any, first: Mapping[str, int], sizes: Mapping[str, Any]
+) -> SizedEntry:
+    """The entry at sizes; those that are not given are the first. Raises InputError, with the further ones as `others`;
+    NoValue where sizes give no meaning.
+    """
+    bound = reader.bound({**first, **sizes})
     for let in reader.table.let:
         bound.texts.define(let)
-    makers = {"transfer": bound.transfer, "access": bound.access, "program": partial(_program, bound)}
+    makers = {
+        "transfer": bound.transfer, "access": bound.access, "program": partial(_program, bound),
+        "gather": partial(_indirect, bound, "gather"), "scatter": partial(_indirect, bound, "scatter"),
+    }  # fmt: skip
     read: Callable[..., Any] = makers[kind]  # type: ignore[assignment]
     try:
         item = read(name, table)
@@ -124,18 +160,28 @@ def _entry(reader: EntryReader, kind: str, name: str, table: Any, sizes: Mapping
     return SizedEntry(item, item.problems, bound.texts.axes)
 
 
+def _indirect(reader: EntryReader, kind: str, name: str, table: schema.IndirectTable) -> Indirect:
+    from dmaverify.plan.indirect import read_indirect
+
+    return read_indirect(reader, kind, name, table)
+
+
 def _program(reader: EntryReader, name: str, table: schema.ProgramTable) -> Program:
     """The program with what its steps name, and nothing else of the file."""
     from dmaverify.plan.programs import Parts, read_program, read_region
 
     whole = reader.table
+    rows = {"gather": whole.gather, "scatter": whole.scatter}
     named = {one for step in table.step for one in (step.transfer, *_listed(step.access)) if isinstance(one, str)}
     parts = Parts(
         {n: reader.transfer(n, whole.transfer[n]) for n in whole.transfer if n in named},
         {n: reader.access(n, whole.access[n]) for n in whole.access if n in named},
         {n: read_region(reader, n, whole.region[n]) for n in table.regions if n in whole.region},
-        {},
-    )
+        {
+            n: _indirect(reader, kind, n, tables[n]) for kind, tables in rows.items() for n in tables
+            if n in {getattr(step, kind) for step in table.step}
+        },
+    )  # fmt: skip
     return read_program(reader, name, table, parts)
 
 

@@ -269,6 +269,15 @@ def test_a_loop_around_an_access_is_a_loop_of_it(engine: str, count: int, wanted
     )
 
 
+@pytest.mark.parametrize(("pitch", "count", "wanted"), [(256, 2, set()), (256, 3, STARVED), (128, 3, set())])
+def test_banks_see_the_bytes_of_elements_of_4_bits(pitch: int, count: int, wanted: set[str]) -> None:
+    access = looped(count, f"M, A # {pitch}").replace('"W"', '"A"').replace('"i8"', '"i4"')
+    text = LOAD + access + program('transfer = "load"', 'access = "x"')
+    verdict = judged(text)
+    assert {f.rule for f in verdict.errors} == wanted == run(text) & STARVED
+    assert verdict.status is (Status.REFUTED if wanted else Status.PROVED)
+
+
 @pytest.mark.parametrize(
     ("element", "start", "wanted"),
     [
@@ -541,6 +550,10 @@ def test_the_list_of_rows_is_read_in_order_with_other_steps() -> None:
         'dest = { tier = "dm", base = 4096, slice = "1 # 64", element = "K" }\nstream = { time = "1", packet = "K" }\n'
     )
     listed = gather("base = 4096, scaled = false, rows = [0, 15]", dest=0).replace("gather.p", "gather.g")
+    halves = listed.replace('dtype = "i8"', 'dtype = "i4"')
+    assert halves != listed
+    unordered = write + halves + program('transfer = "w"\ncontext = "z"', 'gather = "g"')
+    assert errors(unordered) == run(unordered) == {"core/hazard-raw"}
     assert errors(write + listed + program('transfer = "w"\ncontext = "z"', 'gather = "g"')) == {"core/hazard-raw"}
     tied = program('transfer = "w"\ncontext = "z"', 'gather = "g"\nafter = ["w"]')
     assert errors(write + listed + tied) == set()

@@ -18,7 +18,8 @@ from dmaverify.language.parse import parse
 from dmaverify.language.wellformed import problems
 from dmaverify.lower.derive import Derivation, derive, label_of
 from dmaverify.lower.pairing import Trouble
-from dmaverify.program.command import Command, Engine, coalesce
+from dmaverify.lower.text import number_text, sequencer_text
+from dmaverify.program.command import Command, Engine, Entry, Sequencer, coalesce
 from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, global_address, unit_bits_of
 from dmaverify.program.tensor import Tensor
@@ -588,3 +589,21 @@ dest = {{ tier = "dm", base = 0, slice = "1 # 64", element = "{dest}" }}
 stream = {{ time = "P", packet = "C" }}
 """)
     assert verdict.status is Status.PROVED, verdict.findings
+
+
+@pytest.mark.parametrize(("size", "told"), [(0, "4096"), (1024, "4 * pitch"), (1000, "4096")])
+def test_a_number_is_told_by_a_constant_that_divides_it(size: int, told: str) -> None:
+    assert number_text(4096, {"pitch": size}, 8) == told
+
+
+@pytest.mark.parametrize(
+    ("entries", "packet", "told"),
+    [
+        ([(4, 16), (16, 1)], 16, "[4:8, 8:1]:8"),
+        ([(4, 16), (5, 1)], 5, "[4:8, (20/8):1]:(20/8)"),
+        ([(4, 1), (16, 4)], 1, "[4:(4/8), 16:2]:(4/8)"),
+    ],
+)
+def test_halves_of_bytes_are_printed_as_what_they_are(entries: list[tuple[int, int]], packet: int, told: str) -> None:
+    nest = tuple(Entry(count, stride) for count, stride in entries)
+    assert sequencer_text(Sequencer(nest, packet), {}, 4) == told

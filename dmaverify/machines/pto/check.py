@@ -25,7 +25,7 @@ from dmaverify.machines.pto.ops import CopyOp, KernelFunction, deep
 from dmaverify.machines.pto.replay import confirm
 from dmaverify.machines.pto.supposed import barred, launched, separate, unset
 from dmaverify.machines.pto.tiles import TileOp
-from dmaverify.machines.pto.values import Kernel
+from dmaverify.machines.pto.values import Kernel, copies_in
 from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import Arrival, Copy, Release, Remark
@@ -107,7 +107,7 @@ def check_function(
     """The verdict on one function, whose copies should make `moves`; None where it has nothing to do with DMA."""
     started, target = time.perf_counter(), function.target
     kernel = meaning_of(function, settings_of(notes, options.readings))
-    acts = kernel.copies or kernel.tile_moves or kernel.signals
+    acts = kernel.copies or kernel.tile_moves or kernel.signals or (moves and kernel.idle)
     idle = not acts and all(r.kind == "note" for r in kernel.remarks)
     if idle and not kernel.cube:
         return None
@@ -214,7 +214,9 @@ def _plan_verdict(
     moves = [replace(move, problems=tuple(unmet(move, plan.axes, target, move.problems))) for move in entry.moves]
     verdict = check_function(meant.function, name, meant.notes, options, keep.setdefault(name, []), moves)
     if verdict is None:
-        raise InputError(f"{entry.source.name} holds no DMA operation", entry.span, "nothing was checked")
+        holds = any(True for _ in copies_in(meant.function.body))
+        said = f"no run of {entry.source.name} reaches its" if holds else f"{entry.source.name} holds no"
+        raise InputError(f"{said} DMA operation{'s' * holds}", entry.span, "nothing was checked")
     return replace(verdict, expect=expect, path=plan.path, line=entry.line)
 
 

@@ -19,6 +19,7 @@ from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import Remark, Use
 from dmaverify.program.rewrite import every
+from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
 from dmaverify.prove.flow.pipe_state import HAZARDS
 from dmaverify.prove.flow.room import RULE as ROOM
@@ -84,7 +85,8 @@ def judged_kernel(
         if not followed and not all(number in {copy.order for copy in kernel.copies} for number in move.copies):
             judged.obligations["core/same-element"] = ("not judged", "", "a copy of the kernel could not be read")
             continue
-        result = judge_claim(move, kernel.events, target, options)
+        asker = judged.judge.asker if judged.judge is not None else Asker(kernel.world, options.rlimit)
+        result = judge_claim(move, kernel.events, kernel.idle, asker, target, options)
         results.append((move, result))
         judged.findings += [f for f in result.findings if f not in judged.findings]
         for name, status in result.status.items():

@@ -50,7 +50,8 @@ def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
     given = set(meaning.world.symbols)
     kernel = meaning.kernel
     kernel.events = tuple(spread(meaning.block(function.body), meaning.overwritten))
-    kernel.idle = [stmt.span for stmt in copies_in(function.body) if meaning.order_of[id(stmt)] not in meaning.reached]
+    copies = {meaning.order_of[id(stmt)]: stmt.span for stmt in copies_in(function.body)}
+    kernel.idle = {order: span for order, span in copies.items() if order not in meaning.reached}
     meaning.leave()
     kernel.kept, kernel.cube, kernel.passed = tuple(meaning.kept), tuple(meaning.cube), function.passed
     kernel.kinds = frozenset(map(type, ops.deep(function.body)))

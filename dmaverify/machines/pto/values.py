@@ -93,8 +93,8 @@ class Kernel:
     alike: dict[object, dict[str, bool]] = field(default_factory=dict)
     """Names of tiles of as many elements at one address; `one_tile`: they are taken as one."""
     one_tile: bool = False
-    idle: list[Span] = field(default_factory=list)
-    """Copies of the text that no run reaches."""
+    idle: dict[int, Span] = field(default_factory=dict)
+    """Copies of the text that no run reaches, by their order."""
     cube: tuple[Event, ...] = ()
     """What the text says of the cube core, beside the events of the vector core."""
     ranged: set[str] = field(default_factory=set)

@@ -20,7 +20,7 @@ from math import prod
 from dmaverify.lower.adapters import bank_bytes, memory_text
 from dmaverify.program.access import Access
 from dmaverify.program.antichains import antichains
-from dmaverify.program.command import Command
+from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.schedule import Order, Step
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, Runs, bank_runs, nest_of
 from dmaverify.prove.flow.iterations import (
@@ -123,16 +123,32 @@ def access_parts(
 def access_nest(access: Access, command: Command, dtype_bits: int) -> AccessNest | None:
     """The accesses to memory, one after the other; None where no size of access fits the packet.
 
-    Addresses in half bytes and packets that end inside a byte have no accesses of whole bytes.
+    Addresses and packets that begin or end inside a byte have no accesses of whole bytes.
     """
-    size = bank_bytes(command, access, dtype_bits)
-    if command.unit_bits != 8 or size < 1:
-        return None
+    size, per_byte = bank_bytes(command, access, dtype_bits), 8 // command.unit_bits
     port = command.read if access.engine == "fetch" else command.write
+    text = memory_text(command, access)
+    bytes_ = _in_bytes(replace(text, base=port.base if text.base is None else text.base), per_byte)
+    if bytes_ is None or size < 1:
+        return None
     try:
-        return nest_of(memory_text(command, access), size, port.base)
+        return nest_of(bytes_, size)
     except ValueError:
         return None
+
+
+def _in_bytes(text: Sequencer, per_byte: int) -> Sequencer | None:
+    """The same addresses counted in bytes; None where it goes to a part of one."""
+    *outer, inner = text.entries
+    numbers = (text.base, text.packet, inner.count, *(entry.stride for entry in outer))
+    if per_byte == 1:
+        return text
+    if inner.stride != 1 or any(number is not None and number % per_byte for number in numbers):
+        return None
+    entries = [replace(entry, stride=entry.stride // per_byte) for entry in outer]
+    base = None if text.base is None else text.base // per_byte
+    inner = replace(inner, count=inner.count // per_byte)
+    return replace(text, entries=(*entries, inner), packet=text.packet // per_byte, base=base)
 
 
 def _named_runs(members: Sequence[AccessPart]) -> dict[str, Runs]:

@@ -74,8 +74,7 @@ def ask_kernel(
             scripts += [script] if script is not None and script.obligations <= proved else []
             missing |= lost
     for number, (move, result) in enumerate(claims):
-        own = [one for one in copies if one[0].order in move.copies]
-        made, lost = _of_claim(move, result, own, f"move {number + 1}, ", target, options)
+        made, lost = _of_claim(move, result, f"move {number + 1}, ", target, options)
         scripts += made
         missing |= lost
     order, why = _order(judged, options)
@@ -273,9 +272,8 @@ def _row(copy: Copy) -> Command | None:
 
 
 def _of_claim(
-    move: PlanMove, result: ClaimResult, copies: Sequence[tuple[Copy, Sequence[KernelLoop]]], name: str,
-    target: Target, options: Options,
-) -> tuple[list[Script], set[str]]:  # fmt: skip
+    move: PlanMove, result: ClaimResult, name: str, target: Target, options: Options
+) -> tuple[list[Script], set[str]]:
     """The scripts of a claimed move; obligations that they do not say all of."""
     if result.dest is None:
         return [], set(result.status)
@@ -290,7 +288,7 @@ def _of_claim(
     scripts = list(found.scripts)
     if result.padded:
         try:
-            scripts.append(padding_script(move, copies, spaces[1], bits, name))
+            scripts.append(padding_script(move, result.copies, spaces[1], bits, name))
         except NotCovered:
             lost.add("core/padding")
     return scripts, lost

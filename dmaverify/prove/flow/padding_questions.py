@@ -3,7 +3,7 @@
 Knows: the writing touches of the copies as nests of numbers, the bytes that a fill repeats.
 Does not know: data (`questions` states it), how scripts are asked.
 Law: every Zero byte is reached by a fill of zeros and by nothing else that writes; no write reaches a Bottom byte; a
-fill stays inside of the destination. A fill that is not zero all through counts as other data.
+fill stays inside of the destination, and reaches no element. A fill that is not zero all through counts as other data.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from dmaverify.prove.move.questions import address_by_steps, any_position, reach
 from dmaverify.prove.move.script import Script, ScriptWriter, disjunction, text_of
 from dmaverify.values import replace
 
-PADDING, BOUNDS = "core/padding", "core/in-bounds"
+PADDING, BOUNDS, SAME = "core/padding", "core/in-bounds", "core/same-element"
+OVER = "over an element"
 
 
 def padding_script(
@@ -43,6 +44,8 @@ def padding_script(
             there = address_by_steps(writer, f"{index}.address", nest.write.base, counters, strides)
             same = f"(= {text_of(here)} {text_of(there)})"
             writer.claim(f"bottom, {touch.kind}", PADDING, f"(and {cell.bottom} {same})")
+            if touch.kind != "data":
+                writer.claim(f"{OVER}, {touch.kind}", SAME, f"(and {cell.live} {same})")
             if touch.kind == "fill":
                 inside = position_of(writer, f"{index}.at", claim.dest, space, dtype_bits, (0, 0), there).inside
                 writer.claim("a fill, outside", BOUNDS, f"(not {inside})")
@@ -54,7 +57,9 @@ def padding_script(
     writer.claim("zero, not filled", PADDING, f"(and {cell.zero} (not {disjunction(filled)}))")
     script = writer.script()
     last = len(script.steps) - 1  # a fill may reach a byte by other counters than its address names
-    steps = (replace(step, stronger=mixed or i == last) for i, step in enumerate(script.steps))
+    steps = (
+        replace(step, stronger=mixed or i == last or step.name.startswith(OVER)) for i, step in enumerate(script.steps)
+    )  # data that is written later may lie above a fill
     return replace(script, steps=tuple(steps))
 
 

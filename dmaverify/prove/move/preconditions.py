@@ -23,6 +23,7 @@ from dmaverify.targets.target import Target
 
 Work = Transfer | Access | Indirect
 Mapped = Work | PlanMove
+ADDRESSES = 1 << 64
 
 
 def tensors_of(work: Mapped) -> tuple[Tensor, ...]:
@@ -132,14 +133,17 @@ def _without_place(tensor: Tensor, target: Target) -> Iterator[PlanProblem]:
 
 
 def _too_far(tensor: Tensor, target: Target, dtype_bits: int) -> Iterator[PlanProblem]:
-    """A tensor whose addresses, or whose clusters, would reach into the next place chosen by a port."""
+    """A tensor whose addresses, or whose clusters, would reach into the next place chosen by a port, or wrap."""
     from dmaverify.lower.programs import space_of
 
     space: Space = space_of(target, tensor.tier)
-    if not set(SPAN) & set(space.places):
-        return  # one place, addressed as it is
     unit_bits = unit_bits_of(dtype_bits)
     end = tensor.base * 8 // unit_bits + tensor.element.size * dtype_bits // unit_bits
+    if not set(SPAN) & set(space.places):  # one place, addressed as it is
+        if end > ADDRESSES * 8 // unit_bits:
+            said = f"the {tensor.tier} tensor ends at byte {end * unit_bits // 8:,}; addresses have 64 bits"
+            yield PlanProblem(said, tensor.span, "lower its base, or make an axis smaller", True)
+        return
     limit = min(SPAN[place] for place in SPAN if place in space.places)
     if "slice" in space.places:
         step, last = space.stride("slice", unit_bits), tensor.at_slice + tensor.slice.size

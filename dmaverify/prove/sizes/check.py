@@ -17,6 +17,7 @@ from math import prod
 from dmaverify.errors import Disagreement, NoValue
 from dmaverify.language.numbers import Poly
 from dmaverify.program.access import Access
+from dmaverify.program.indirect import Indirect
 from dmaverify.program.schedule import Program
 from dmaverify.prove.flow.begun import STATED
 from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, IN_ORDER, ONE_ENGINE, SHARED
@@ -59,6 +60,8 @@ class SizeCover:
     options: Options
     regions: list[SizeRegion] = field(default_factory=list)
     singles: int = 0
+    told: dict[str, None] = field(default_factory=dict)  # what verdicts at single sizes rest on
+    last: Verdict | None = None  # of them
     looked: int = 0
     asked: int = 0
     least: int = 0  # of the product of the axes, where sizes were left the last time
@@ -107,6 +110,8 @@ class SizeCover:
         found = verdict_at(self.template, values, self.options, asked)
         self.questions += asked if found.status is not Status.PROVED else []
         self.rests |= dict.fromkeys(found.conditions)
+        self.told |= dict.fromkeys(found.assumptions)
+        self.last = found
         return found
 
     def take(self, values: Mapping[str, int]) -> bool:
@@ -165,6 +170,12 @@ def verdict_at(
         )
     if isinstance(instance.item, Access):
         return check_access(
+            instance.item, axes=instance.axes, target=template.machine, options=plain, path=template.path, keep=keep
+        )
+    if isinstance(instance.item, Indirect):
+        from dmaverify.prove.move.indirect import check_indirect
+
+        return check_indirect(
             instance.item, axes=instance.axes, target=template.machine, options=plain, path=template.path, keep=keep
         )
     return check_transfer(
@@ -287,6 +298,9 @@ def _proved(cover: SizeCover) -> Verdict:
         )
         for name in names
     )
+    if template.by_size and cover.last is not None:
+        obligations = tuple(replace(o, by=FROM_DEFINITIONS if o.id in spoken else by) for o in cover.last.obligations)
+        said += tuple(cover.told)
     claim = f"for all {describe(template)}"
     status = settled((), (o.status for o in obligations))
     return Verdict(template.name, "", status, (), obligations, said, claim=claim, conditions=tuple(rests))

@@ -204,6 +204,7 @@ class Template:
     machine: Any = None
     span: Span | None = None
     looped: bool = False  # it has loops around it
+    by_size: str = ""  # why it is judged at single sizes only
 
     @property
     def divisors(self) -> dict[str, Poly]:
