@@ -950,8 +950,8 @@ def given(commands):
 def read_move(plan, name, commands, sizes):
     """A transfer of a plan with symbols at these sizes, numbers or polynomials; nothing for a plan without symbols."""
     record = plan.get("transfer", {}).get(name)
-    if record is None:
-        raise Outside("no transfer of this name: accesses, programs and kernels are not read")
+    if record is None or str(plan.get("schema", 1)) != "1":
+        raise Outside("no transfer of this name in schema 1: accesses, programs and kernels are not read")
     if set(record) - KEYS:
         raise Outside(f"the key {sorted(set(record) - KEYS)[0]}")
     axes = {name: sizes.get(name, size) for name, size in plan.get("axes", {}).items()}

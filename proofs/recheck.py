@@ -25,6 +25,7 @@ def ask_cvc5(text, limit):
 
     solver = cvc5.Solver(cvc5.TermManager())
     solver.setOption("rlimit-per", str(limit))
+    solver.setOption("tlimit-per", "60000")
     solver.setOption("incremental", "true")
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "question")

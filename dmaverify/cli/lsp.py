@@ -295,7 +295,7 @@ def _answers(server: LanguageServer, session: EditorSession) -> None:
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, options)
     def completion(params: lt.CompletionParams) -> list[lt.CompletionItem]:
         path = session.path_of(params.text_document.uri)
-        if path is None:
+        if path is None or params.text_document.uri not in server.workspace.text_documents:
             return []
         now = Opened(path, session.text(params.text_document.uri), ())
         offset = session.offset(now, params.position)

@@ -33,9 +33,9 @@ def conditions(path: str, as_json: bool, guards: str | None, reading: tuple[str,
         raise InputError("--guards writes text, --json data", None, "give one of them")
     found = _found(path, reading, target)
     if guards is not None:
-        from dmaverify.report.guards import guard
+        from dmaverify.report.guards import guards_text
 
-        shown: Any = "\n".join(guard(one, guards) for one in found).rstrip("\n")
+        shown: Any = guards_text(found, guards)
     else:
         shown = [condition_json(one) for one in found] if as_json else conditions_text(found)
     raise told(shown, 0 if all(one.status == "exact" for one in found) else 3)

@@ -17,7 +17,7 @@ from importlib import import_module, util
 from pathlib import Path
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, many
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.manifest import check_files, read_manifest, same
 from dmaverify.jobs.sealed import CHOSEN, FULL, PLANS, Findings, beside_paths, data_of, facts_of, hash_of, named_beside
@@ -55,7 +55,7 @@ def check_certificate(folder: Path, *, solver: bool = True) -> Findings:
         wanted |= {"bound": of_bound} if of_bound is not None else {}
         apart += ["bound"] if of_bound is None else []
     _questions_again(folder, manifest, wanted, apart, found)
-    if solver and not found.refused:
+    if solver and manifest["questions"] and not found.refused:
         _other_solver(folder, manifest, found)
     if not found.refused:
         _checker(folder, manifest, found)
@@ -233,7 +233,13 @@ def _questions_again(
         elif text_of(folder / str(row["file"])) != made:
             found.refused.append(f"{row['file']} is not the question of the plan")
     total = sum(len(status.split()) for _, _, status, _ in expected)
-    found.said.append(f"{total} questions in {len(rows)} files, asked again of z3: the answers are those written")
+    unmade = len(manifest["questions"]) - len(rows)
+    if rows:
+        found.said.append(f"{total} questions in {len(rows)} files, asked again of z3: the answers are those written")
+    elif not unmade:
+        found.said.append("no question was asked of a solver")
+    if unmade:
+        found.said.append(f"not made again: {many(unmade, 'file')} of questions; whether their plans ask them is open")
 
 
 def _other_solver(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None:
@@ -277,7 +283,8 @@ def _checker(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None
                 outside.append(f"{verdict['name']}: {why}")
             else:
                 found.refused.append(f"{plan['path']}::{verdict['name']}: the independent checker refuses it: {why}")
-    found.said.append(f"the independent checker accepts {accepted} of {accepted + len(outside)} moves")
+    if accepted or outside:
+        found.said.append(f"the independent checker accepts {accepted} of {accepted + len(outside)} moves")
     found.said += [f"outside of what the independent checker reads: {text}" for text in outside]
 
 

@@ -19,6 +19,7 @@ from dmaverify.language.numbers import Mono, Poly
 from dmaverify.prove.sizes.bounds import least_of
 from dmaverify.prove.sizes.conditions import Condition
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, Template
+from dmaverify.report.snippet import visible
 from dmaverify.values import dataclass
 
 OWN_MOST = (1 << 31) - 1
@@ -28,6 +29,16 @@ RUST_WORDS = (
     "override priv pub ref self static struct super trait try type typeof unsafe unsized use virtual where"
 )
 """Words of Rust, besides those of Python, that name nothing. No size is a word of C: it begins with a capital."""
+
+
+def guards_text(conditions: Sequence[Condition], language: str) -> str:
+    """The assertions of several plans. Raises InputError where two would be one function, or as `guard`."""
+    named: dict[str, str] = {}
+    for one in conditions:
+        if (other := named.setdefault(_function(one), one.name)) != one.name:
+            said = f"the guards of `{other}` and `{one.name}` would both be `{_function(one)}`"
+            raise InputError(said, None, f"ask for one of them: {one.path}::{one.name}")
+    return "\n".join(guard(one, language) for one in conditions).rstrip("\n")
 
 
 def guard(condition: Condition, language: str) -> str:
@@ -117,7 +128,9 @@ def _function(condition: Condition) -> str:
 
 
 def _about(condition: Condition) -> str:
-    return f"{condition.path}::{condition.name}: the sizes for which the plan is proved ({condition.status})"
+    """One line that ends no comment and no string of any of the languages."""
+    place = re.sub(r'[\\"]', "'", visible(f"{condition.path}::{condition.name}")).replace("*/", "* /")
+    return f"{place}: the sizes for which the plan is proved ({condition.status})"
 
 
 # ---------------------------------------------------------------- text languages

@@ -216,6 +216,9 @@ def test_files_that_are_no_plans_are_left_alone_and_places_are_counted_in_utf_16
         assert found
         assert found[0].range.start.line == 1
         assert found[0].range.start.character == 11  # ten characters, one of them two units
+        gone = lt.TextDocumentIdentifier(editor.uri("gone.toml"))  # asked for before it was opened
+        place = lt.CompletionParams(gone, lt.Position(0, 0))
+        assert not await editor.client.text_document_completion_async(place)
 
     talk(talking)
 
@@ -255,6 +258,21 @@ def test_what_is_judged_anew_shows_as_if_all_were(old: str, new: str, tmp_path: 
     assert old in text
     after = text.replace(old, new, 1)
     assert shown(judged(path, after, before)) == shown(judged(path, after))
+
+
+def test_an_entry_under_a_quoted_head_stays_when_another_entry_changes(tmp_path: Path) -> None:
+    text = many(3).replace("[transfer.t1]", '["transfer".t1]')
+    path = str(tmp_path / "plan.toml")
+    before, after = judged(path, text), f"{text}# a line more\n"
+    assert shown(judged(path, after, before)) == shown(judged(path, after))
+    assert [one.name for one in judged(path, after, before).verdicts] == ["t0", "t1", "t2"]
+
+
+def test_what_was_judged_in_part_stands_until_the_text_changes(tmp_path: Path) -> None:
+    path = str(tmp_path / "plan.toml")
+    again = judged(path, f"{many(2)}# a line more\n", judged(path, many(2)))
+    assert again.stands({})
+    assert not Opened(path, many(1), again.verdicts, asked=again.asked).stands({})
 
 
 def test_a_text_is_judged_by_the_settings_of_its_project(tmp_path: Path) -> None:

@@ -241,7 +241,8 @@ def test_a_changed_number_is_accepted_only_where_the_plan_still_holds(name: str,
     assert refused > 0.6 * len(changed)
 
 
-SMALL = """target = "rngd"
+SMALL = """schema = {schema}
+target = "rngd"
 {before}
 [axes]
 A = {size}
@@ -259,9 +260,10 @@ write = "[4:1, 8:4]:1 HBM/D@4096"
     ({}, "accept"), ({"before": 'assume = ["A > 5"]'}, "refuse"), ({"before": 'assume = ["A > 3"]'}, "accept"),
     ({"before": 'assume = ["3 | A"]'}, "refuse"), ({"key": 'slice = "1", '}, "outside"),
     ({"key": 'chip = "1", '}, "accept"), ({"base": "false"}, "outside"), ({"size": "true"}, "outside"),
+    ({"schema": "2"}, "outside"), ({"schema": "true"}, "outside"),
 ])  # fmt: skip
 def test_a_plan_that_is_no_plan_is_not_accepted(changed: dict[str, str], answer: str, checker: ModuleType) -> None:
-    text = SMALL.format(**{"before": "", "size": "4", "base": "0", "key": "", **changed})
+    text = SMALL.format(**{"schema": "1", "before": "", "size": "4", "base": "0", "key": "", **changed})
     assert checker.check_text(text, "t")[0] == answer
 
 

@@ -89,6 +89,14 @@ def test_the_second_solver_is_not_told_the_first_answer() -> None:
     assert cvc5_answer(text).startswith("error")
 
 
+def test_the_other_solver_gives_up_by_the_clock_where_no_resource_unit_is_spent() -> None:
+    names = [f"x{i}" for i in range(6)]
+    ranges = "".join(f"(declare-const {name} Int)(assert (and (<= 0 {name}) (< {name} 5)))" for name in names)
+    text = f"(set-logic QF_LIA){ranges}(assert (distinct {' '.join(names)}))(check-sat)\n"
+    assert cvc5_answer(text) == "unsat"
+    assert cvc5_answer(text, milliseconds=1) == "unknown"
+
+
 # ---------------------------------------------------------------- numbers of kernels
 
 

@@ -811,3 +811,6 @@ def test_a_plan_of_a_machine_in_a_folder_has_a_certificate_that_says_what_it_doe
         found = check_certificate(folder, solver=False)
         assert (done, found.refused, found.code) == (0, [], 3)
         assert any(("files beside it" if number == 0 else "is not judged") in said for said in found.open)
+        made = "not made again: 6 files of questions" if number == 0 else "no question was asked of a solver"
+        assert any(said.startswith(made) for said in found.said)
+        assert not any("asked again of z3" in said for said in found.said)

@@ -42,6 +42,37 @@ def test_a_bound_is_not_multiplied_by_a_quotient_that_may_be_negative() -> None:
     assert surely(claim, {**box, "q": (0, 5)}, [X - Y])
 
 
+ROW = """schema = 1
+target = "pto"
+[axes]
+R = { min = 1, max = 64 }
+L = { min = 1, max = 64 }
+[transfer.row]
+dtype  = "i8"
+source = { tier = "gm", element = "L" }
+dest   = { tier = "ub", element = "L # ((L + 31) // 32 * 32)" }
+stream = { packet = "L" }
+"""
+
+
+def test_sizes_that_are_fixed_in_no_proof_are_asked_from_definitions_with_few_of_them_fixed() -> None:
+    """L = 1 is no digit of a script for all sizes; R, of which the move says nothing, stays a symbol there."""
+    (template,) = read_plan_text(ROW).templates
+    verdict = check_template(template, Options(prove="full"))
+    assert verdict.status is Status.PROVED
+    assert not [note for note in verdict.assumptions if note.startswith("not asked")]
+    assert {one.by for one in verdict.obligations if one.id == "core/covers"} == {"z3"}
+
+
+def test_sizes_of_which_no_script_speaks_are_named_and_are_no_contradiction(monkeypatch: pytest.MonkeyPatch) -> None:
+    (template,) = read_plan_text(ROW).templates
+    monkeypatch.setattr("dmaverify.prove.sizes.check._written_at", lambda cover, values: (values, ()))
+    verdict = check_template(template, Options(prove="full"))
+    assert verdict.status is Status.PROVED
+    assert "not asked from definitions: sizes such as R = 2, L = 1: no script speaks of them" in verdict.assumptions
+    assert not [one for one in verdict.obligations if one.by == "z3"]
+
+
 def test_of_two_regions_that_hold_each_other_one_is_kept() -> None:
     low, twice = SizeFact("ge", Poly.of(4) - X), SizeFact("ge", Poly.of(9) - X.scaled(2))
     assert _without_subsumed([SizeRegion((low,)), SizeRegion((twice,))], sizes()) == [(twice,)]

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from dmaverify.errors import InputError
 from dmaverify.language.numbers import Poly
 from dmaverify.prove.sizes.conditions import Condition
 from dmaverify.prove.sizes.facts import SizeFact, SizeSymbol, Template
-from dmaverify.report.guards import guard
+from dmaverify.report.guards import guard, guards_text
+from dmaverify.values import replace
 
 A, K = Poly.symbol("A"), Poly.symbol("K")
 FAR = 1 << 80
@@ -24,6 +26,24 @@ def condition() -> Condition:
     ends = (K.scaled(FAR) - A, Poly.of(FAR + 3) - A, Poly.of(4096) - A * K)
     facts = tuple(SizeFact("ge", end) for end in ends)
     return Condition("t", "p", 1, "exact", (facts,), template=template)
+
+
+def test_two_guards_of_one_name_are_refused() -> None:
+    """The second would take the place of the first, and let through what the first stops."""
+    one = replace(condition(), name="a-b")
+    with pytest.raises(InputError, match="the guards of `a-b` and `a_b` would both be `check_sizes_of_a_b`"):
+        guards_text([one, replace(one, name="a_b")], "c")
+    assert guards_text([one, replace(one, name="ab")], "c").count("static void") == 2
+
+
+@pytest.mark.parametrize("path", ['x"""\nimport none #', "a*/ int b; /*", "C:\\new\\N{x}\\"])
+@pytest.mark.parametrize("language", ["python", "c", "rust", "mlir"])
+def test_the_path_of_a_plan_ends_no_comment_and_no_string_of_a_guard(path: str, language: str) -> None:
+    text = guard(replace(condition(), path=path), language)
+    assert len(text.splitlines()) == len(guard(condition(), language).splitlines())
+    assert [text.count(end) for end in ('"""', "*/", "\\")] == [
+        guard(condition(), language).count(end) for end in ('"""', "*/", "\\")
+    ]
 
 
 def wanted(a: int, k: int) -> bool:

@@ -4,7 +4,7 @@ Knows: the form of a question file and of the manifest beside it, how cvc5 is as
 Does not know: what a question is about, z3.
 Law: a file holds the whole question, so that its answer needs nothing of dmaverify. An answer is confirmed only by the
 same `sat` or `unsat` from the other solver, which is not told the first answer; `unknown` confirms nothing, whoever
-says it. Limits are cvc5 resource units, which do not depend on the clock.
+says it. Limits are cvc5 resource units, which do not depend on the clock; the clock ends what spends none of them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ MANIFEST = "MANIFEST.json"
 SCRIPT = "recheck.py"
 LOGIC = "QF_LIA"
 CVC5_RLIMIT = 2_000_000
+CVC5_MILLISECONDS = 5_000  # of one `(check-sat)`; on products of sizes cvc5 may work for long without a resource unit
 DECIDED = ("sat", "unsat")
 _STATUS = re.compile(r"\(set-info :status \w+\)\n?")
+_UNKNOWN = re.compile(r"^unknown \(\w+\)$")  # with the reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,7 @@ def recheck(files: Iterable[Question], rlimit: int = CVC5_RLIMIT) -> list[Rechec
     return [Recheck(q.path, q.status, cvc5_answer(text_of(q.path), rlimit)) for q in files]
 
 
-def cvc5_answer(text: str, rlimit: int = CVC5_RLIMIT) -> str:
+def cvc5_answer(text: str, rlimit: int = CVC5_RLIMIT, milliseconds: int = CVC5_MILLISECONDS) -> str:
     """What cvc5 says to the last `(check-sat)` of an SMT-LIB 2 text: an answer, or `error: ...`.
 
     A declared status is left out: cvc5 refuses to give an answer that contradicts it.
@@ -183,6 +185,7 @@ def cvc5_answer(text: str, rlimit: int = CVC5_RLIMIT) -> str:
 
     solver = cvc5.Solver(cvc5.TermManager())
     solver.setOption("rlimit-per", str(rlimit))
+    solver.setOption("tlimit-per", str(milliseconds))
     if is_script(text):
         solver.setOption("incremental", "true")
     parser = cvc5.InputParser(solver)
@@ -191,7 +194,7 @@ def cvc5_answer(text: str, rlimit: int = CVC5_RLIMIT) -> str:
     try:
         while not (command := parser.nextCommand()).isNull():
             lines = command.invoke(solver, parser.getSymbolManager()).split("\n")
-            heard += [line.strip() for line in lines if line.strip()]
+            heard += [_UNKNOWN.sub("unknown", line.strip()) for line in lines if line.strip()]
     except RuntimeError as error:
         return f"error: {' '.join(str(error).split())}"
     said = " ".join(heard) or "error: no (check-sat)"

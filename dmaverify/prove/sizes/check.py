@@ -118,11 +118,7 @@ class SizeCover:
         """Sizes that the ordinary checker proved, with as many others as a run at them proves: whether any. A run that
         fixes no size is the best, then those of few fixed ones, the first of which is taken.
         """
-        tries = [
-            (typical, pinned) for pinned in pins(self.template, values)
-            for typical in islice(samples(self.template, {name: values[name] for name in pinned}), 2)
-        ]  # fmt: skip
-        for number, (typical, pinned) in enumerate([(values, ()), *tries, (values, ())]):
+        for number, (typical, pinned) in enumerate([*starts(self.template, values), (values, ())]):
             key = (*typical.values(), pinned)
             if key not in self.runs:
                 self.runs[key] = attempt(self.template, typical, self.options, generic=True, pinned=pinned)
@@ -135,6 +131,14 @@ class SizeCover:
                 return not is_point(done.region, self.template)
         self.add(only(values), values)
         return False
+
+
+def starts(template: Template, values: Mapping[str, int]) -> Iterator[SizeStart]:
+    """Runs whose region may hold these sizes: one that fixes none of them, then those that fix few."""
+    yield values, ()
+    for pinned in pins(template, values):
+        for typical in islice(samples(template, {name: values[name] for name in pinned}), 2):
+            yield typical, pinned
 
 
 def is_point(region: SizeRegion, template: Template) -> bool:
@@ -323,9 +327,20 @@ def _from_definitions(cover: SizeCover) -> tuple[list[SizeRegion], set[str], lis
         rest = smallest_outside(template, regions)
         if isinstance(rest, str) or is_point(regions[-1], template):
             break
-        regions.append(_at_all_sizes(cover, (rest, ()), spoken, left))
+        regions.append(_at_all_sizes(cover, _written_at(cover, rest), spoken, left))
+    if isinstance(rest := smallest_outside(template, regions), dict):
+        return cover.regions, set(), [*left, f"{NOT_ASKED}sizes such as {sizes_text(rest)}: no script speaks of them"]
     whole = set[str].intersection(*spoken) if spoken else set()
     return regions, whole if template.kind != "program" else set(), left
+
+
+def _written_at(cover: SizeCover, values: Mapping[str, int]) -> SizeStart:
+    """A run that is written as questions and whose region holds these sizes; a run at them where none is."""
+    for start in starts(cover.template, values):
+        done = attempt(cover.template, start[0], cover.options, generic=True, pinned=start[1], defined=True)
+        if done.status == "proved" and done.region is not None and done.region.holds(values):
+            return start
+    return values, ()
 
 
 def _at_sizes(cover: SizeCover, values: Mapping[str, int], spoken: list[set[str]]) -> Iterator[str]:
