@@ -376,3 +376,18 @@ def test_a_wait_for_a_launch_speaks_of_launches_with_arguments_too(tmp_path: Pat
     found = judged(tmp_path, f"void f(uint32_t n) {{ {SET} R(0xD8) = n; {first} {second} {wait} {reads} }}")
     assert (found.status.value == "proved") is proved, found.findings
     assert not proved or any("n >= 1" in one for one in found.conditions), found.conditions
+
+
+@pytest.mark.parametrize("of", ["", "volatile "])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{SET} uint32_t i = R(0x44); of uint32_t *p = (of uint32_t *)(BASE + 0x84); while (*p != i);",
+        f"of uint32_t *p = (of uint32_t *)BASE; *p = 0; {SET} (void)R(0x44);",
+        f"{SET} of uint32_t *p = (of uint32_t *)(BASE + 0x44); (void)*p;",
+    ],
+)
+def test_a_compiler_may_drop_what_is_not_volatile(tmp_path: Path, text: str, of: str) -> None:
+    found = judged(tmp_path, f"int main(void) {{ {text} }}".replace("of ", of))
+    dropped = "accesses to the engine that are not volatile are compiled as they are written"
+    assert (found.status.value, found.conditions) == ("proved", () if of else (dropped,))
