@@ -391,3 +391,25 @@ def test_a_compiler_may_drop_what_is_not_volatile(tmp_path: Path, text: str, of:
     found = judged(tmp_path, f"int main(void) {{ {text} }}".replace("of ", of))
     dropped = "accesses to the engine that are not volatile are compiled as they are written"
     assert (found.status.value, found.conditions) == ("proved", () if of else (dropped,))
+
+
+AGAIN = "R(0xD0) = 0x40000; R(0xD4) = 0x20000; (void)R(0x44);"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "status"),
+    [
+        ("", "busy = R(4); while (busy & 0x3FF);", "proved"),
+        ("busy = R(4);", "while (busy & 0x3FF);", "unknown"),
+        ("busy = !(R(4) & 0x3FF);", "while (!busy);", "unknown"),
+        ("busy = R(4);", "while (R(4) & 0x3FF);", "proved"),
+    ],
+)
+def test_flags_that_were_read_before_a_launch_say_nothing_of_it(
+    tmp_path: Path, first: str, then: str, status: str
+) -> None:
+    before = "R(0) = 0; R(0xF8) = 0; R(0xD0) = 0x70000; R(0xD4) = 0x80000; R(0xD8) = 64; (void)R(0x44);"
+    found = judged(
+        tmp_path, f"int main(void) {{ uint32_t busy; {before} {first} {SET} (void)R(0x44); {then} {AGAIN} }}"
+    )
+    assert found.status.value == status

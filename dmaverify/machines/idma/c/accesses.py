@@ -37,6 +37,7 @@ class RegisterReader(PointerRunner):
     map: registers.RegisterMap | None = None
     pages: dict[int, dict[int, Value]]
     facts: list[Derived]
+    told: list[ToldDescriptor]
     blurred: str
     stored: Part | None = None  # some write to registers
     entry: str = ""  # the function that begins
@@ -231,7 +232,7 @@ class RegisterReader(PointerRunner):
     def _reported(self, page: int, register: int) -> Report | None:
         """What a read of a register that launches nothing says of launches."""
         if registers.STATUS <= register < registers.NEXT_ID:
-            return BusyFlags(self._channel(page, register - registers.STATUS))
+            return BusyFlags(self._channel(page, register - registers.STATUS), len(self.told))
         if registers.DONE_ID <= register < registers.DONE_ID + REGISTER * registers.STREAMS:
             return CompletedId(self._channel(page, register - registers.DONE_ID))
         return None

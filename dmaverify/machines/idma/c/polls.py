@@ -33,6 +33,8 @@ class PollReader(RegisterReader):
             del one[many:]
         if launches or found is None or found.when or self._channel_of(found) != found.channel:
             return False
+        if found.launch is None and any(one.channel == found.channel for one in self.told[found.behind :]):
+            return False  # flags that were read before it was launched
         if body is not None:
             self.disturbed(body)
             self.forgotten(body, "a loop that waits")
