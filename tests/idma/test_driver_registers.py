@@ -413,3 +413,25 @@ def test_flags_that_were_read_before_a_launch_say_nothing_of_it(
         tmp_path, f"int main(void) {{ uint32_t busy; {before} {first} {SET} (void)R(0x44); {then} {AGAIN} }}"
     )
     assert found.status.value == status
+
+
+@pytest.mark.parametrize(
+    ("wait", "status"),
+    [
+        ("do { s = R(0x84); } while (s != id);", "proved"),
+        ("while ((s = R(0x84)) != id);", "proved"),
+        ("uint32_t f = R(4); while (f & 0x3FF) { f = R(4); }", "proved"),
+        ("do { s = R(0x88); } while (s != id);", "unknown"),  # of another channel
+        ("do { s = R(0x84); n = n + 1; } while (s != id && n < 9);", "unknown"),
+        ("do { s = R(0x84); id = s; } while (s != id);", "unknown"),
+        ("s = R(0x84); while (s != id) { s = n; n = R(0x84); }", "unknown"),  # n is 0 at first, which id may be
+        ("uint32_t m = s = R(0x84); while (s != id) { s = m; m = n; n = R(0x84); }", "unknown"),
+        ("s = R(0x84); while (s != id) { s = id; }", "unknown"),
+        ("uint8_t b; do { b = R(0x84); } while (b != id);", "unknown"),
+        ("uint8_t b; while ((b = R(0x84)) != id);", "unknown"),
+        ("volatile uint32_t v; do { v = R(0x84); } while (v != id);", "unknown"),
+    ],
+)
+def test_a_wait_may_go_through_a_variable_that_each_round_reads_again(tmp_path: Path, wait: str, status: str) -> None:
+    text = f"int main(void) {{ uint32_t s, n = 0; {SET} uint32_t id = R(0x44); {wait} {AGAIN} }}"
+    assert judged(tmp_path, text).status.value == status

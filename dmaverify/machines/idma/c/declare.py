@@ -231,6 +231,7 @@ class Declarer(InitialReader):
             value = self.kept(value, type_, one) if fixed else self.plain(value, one)
             value = self.converted_to(value, type_, "pointer" if pointers else str(type_part))
             plain = value.number is None and value.launch is None and not isinstance(value, KnownPointer)
+            plain = plain and value.report is None
             if fixed and self.stack and initial is not None and plain:
                 value = self.given(one, name, type_, value.why)
             if not fixed:
