@@ -507,3 +507,13 @@ def test_ports_that_nothing_names_are_a_condition(tmp_path: Path, name: str, tex
     assert judged(1 << 13) == (Status.PROVED, ("the engine reads with obi and writes with axi",))
     assert judged(0) == judged(1 << 13, "r_obi_w_axi") == (Status.PROVED, ())
     assert judged(1 << 13, "rw_axi")[0] is Status.REFUTED
+
+
+def test_a_descriptor_of_no_bytes_is_told_to_move_some() -> None:
+    head = 'schema = 1\ntarget = "idma"\n[axes]\nC = 64\n[transfer.t]\ndtype = "i8"\n'
+    sides = (
+        f'{side} = {{ tier = "mem", base = {base}, element = "C" }}\n' for side, base in (("source", 0), ("dest", 64))
+    )
+    text = head + "".join(sides) + 'commands = """\nnd\nsrc = 0\ndst = 64\nlength = 0\n"""\n'
+    (found,) = api.check(text)
+    assert [one.hint for one in found.errors] == ["say how many bytes move, or leave it out"]
