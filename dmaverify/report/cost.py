@@ -114,11 +114,14 @@ def _rows_of(count: int) -> str:
 
 
 def formula_lines(commands: Sequence[Command], data: CostData) -> list[str]:
-    """The closed form of the first command in the symbols of its loops, each term with its value."""
+    """The closed form of the first command in the symbols of its loops, each term with its value: what it would be if
+    the addresses used every channel and both DMNs alike.
+    """
     from dmaverify.cost.formula import formula
 
     terms = formula(commands[0], data)
     heading = "  the first command by itself" if len(commands) > 1 else "  the command"
+    heading += ", if its addresses used all channels and both DMNs alike"
     return [heading, *(f"    {term.name:<24} {term.text} = {term.cycles:,.1f}" for term in terms)]
 
 

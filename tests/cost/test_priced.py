@@ -75,6 +75,8 @@ def test_the_formula_stands_in_json_too() -> None:
     assert "formula" not in entries(path)["relayout"]
     told = entries(path, "--formula")["relayout"]["formula"]
     assert [(one["name"], one["text"], one["cycles"]) for one in told][1] == ("read issue", "A*B", 512.0)
+    said = run(path, "--formula").stdout
+    assert "  the command, if its addresses used all channels and both DMNs alike\n" in said
 
 
 def test_gathers_and_scatters_are_priced_by_the_documents_and_else_named_with_the_reason() -> None:

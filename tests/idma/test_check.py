@@ -486,3 +486,34 @@ def test_each_request_is_judged_with_its_own_options(tmp_path: Path, first: str,
     assert found(second)
     assert not found(first)
     assert found(first, second) == found(second)
+
+
+IMAGE = "reg32_3d\n0x00 = {conf:#x}\n0xD0 = 0x20000\n0xD4 = 0x1000\n0xD8 = 64\nread 0x44\n"
+DRIVER = """#include <stdint.h>
+#define REG(o) (*(volatile uint32_t *)(0x41000000u + (o)))
+int main(void) {{ REG(0) = {conf:#x}; REG(0xD0) = 0x20000; REG(0xD4) = 0x1000; REG(0xD8) = 64; REG(0x44); }}
+"""
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.txt", IMAGE), ("a.c", DRIVER)])
+def test_ports_that_nothing_names_are_a_condition(tmp_path: Path, name: str, text: str) -> None:
+    """Bits 15:13 of conf ask for OBI reads, which an engine has or not."""
+
+    def judged(conf: int, *more: str) -> tuple[Status, tuple[str, ...]]:
+        (tmp_path / name).write_text(text.format(conf=conf))
+        found = verdict_of_file(str(tmp_path / name), engine=["front_end=reg32_3d", *more])
+        return found.status, found.conditions
+
+    assert judged(1 << 13) == (Status.PROVED, ("the engine reads with obi and writes with axi",))
+    assert judged(0) == judged(1 << 13, "r_obi_w_axi") == (Status.PROVED, ())
+    assert judged(1 << 13, "rw_axi")[0] is Status.REFUTED
+
+
+def test_a_descriptor_of_no_bytes_is_told_to_move_some() -> None:
+    head = 'schema = 1\ntarget = "idma"\n[axes]\nC = 64\n[transfer.t]\ndtype = "i8"\n'
+    sides = (
+        f'{side} = {{ tier = "mem", base = {base}, element = "C" }}\n' for side, base in (("source", 0), ("dest", 64))
+    )
+    text = head + "".join(sides) + 'commands = """\nnd\nsrc = 0\ndst = 64\nlength = 0\n"""\n'
+    (found,) = api.check(text)
+    assert [one.hint for one in found.errors] == ["say how many bytes move, or leave it out"]

@@ -167,7 +167,8 @@ def test_objects_are_followed_through_names_pointers_and_parameters(before: str,
         ('int n[2] = {4, 4}; asm("x" : "=m"(n[0])); GO(n[0]);', "depends on"),
         ("int n[2] = {4, 4}; ({ n[0] = 5; }); GO(n[0]);", "depends on"),
         ("volatile int n[2] = {4, 4}; GO(n[0]);", "changed elsewhere"),
-        ("static int n[2] = {4, 4}; GO(n[0]);", "changed elsewhere"),
+        ("static int n[2] = {4, 4}; GO(n[0]); n[0] = 5;", "changed elsewhere"),
+        ("static int n = 4; GO(n); n++;", "changed elsewhere"),
         ("extern const int n[2]; GO(n[0]);", "`n[0]`"),
         ("int n[2] = {4, 4}; GO(n[0]++ + n[0]);", "the compiler's"),
         ("int n[2] = {n[0] = 4, n[0]}; GO(n[1]);", "the compiler's"),
@@ -196,6 +197,7 @@ def test_cells_that_may_hold_anything_else_have_no_value(body: str, says: str) -
         ("#define CAT(a, b) a ## b", "CAT(n, )[0] = 5;"),
         ("#define REF(x) &x", "helper(REF(n[0]));"),
         ("#define INC n[0]++", "int y = INC + 1;"),
+        ("#define SAME(x) x", "SAME(n[0]) = flag();"),
         ("static void set(int *p) { p[0] = 5; }", "if (flag()) set(n);"),
         ("static void set(int *p) { if (flag()) p[0] = 5; }", "set(n);"),
         ("static void set(int *p) { helper(p); }", "set(n);"),
@@ -206,8 +208,9 @@ def test_cells_that_may_hold_anything_else_have_no_value(body: str, says: str) -
     ],
 )  # fmt: skip
 def test_macros_and_functions_change_objects_as_what_they_become_does(before: str, body: str) -> None:
-    found = lengths(f"int n[2] = {{4, 4}}; {body} GO(n[0]);", before)
-    assert isinstance(found, str), found
+    for whole in (f"int n[2] = {{4, 4}}; {body} GO(n[0]);", f"static int n[2] = {{4, 4}}; GO(n[0]); {body}"):
+        found = lengths(whole, before)
+        assert isinstance(found, str), found
 
 
 @pytest.mark.parametrize(
@@ -222,6 +225,10 @@ def test_macros_and_functions_change_objects_as_what_they_become_does(before: st
         ("int n[2] = {4, 5}; { int n[2] = {6}; n[1] = 7; helper(n); } GO(n[1]);", 5),
         ("int n[2] = {4, 5}; GO(n[0] + n[1]);", 9),
         ("static const int n[2] = {4, 5}; helper(n); GO(n[1]);", 5),
+        ("static int n[2] = {4, 5}; helper(n[0], sizeof(n)); GO(n[1]);", 5),
+        ("static job_t j[2] = {{.len = 4}, {.len = 5}}; GO(j[1].len);", 5),
+        ("static int n = 4; { int n = 3; GO(n); }", 3),
+        ("static int n = 4; helper(n); GO(n);", 4),
     ],
 )
 def test_what_reads_an_object_or_sets_it_again_leaves_its_values(body: str, want: int) -> None:
@@ -293,6 +300,8 @@ def test_a_structure_that_may_be_another_one_is_not_read(before: str) -> None:
         ("#define ONE 4", "int n[] = {ONE, ONE}; GO(sizeof(n));", [8]),
         ("", "int n[] = {1, 2, 3, flag()}; GO(sizeof(n));", [16]),
         ("static int n[COUNT];", "GO(sizeof(n));", None),
+        ("static char n[6]; static short m[2][3];", "GO(sizeof n / sizeof *n); GO(sizeof m / sizeof(m[0]));", [6, 2]),
+        ("static int n[6];", "short *n = 0; GO(sizeof *n);", [2]),
         ("", "static int x; x = 4; helper(); GO(x);", None),
         ("", "volatile int x; x = 4; GO(x);", None),
         ("", "int x = 3; switch (1) { case 0: ; int x; case 1: x = 7; } GO(x);", [3]),

@@ -351,3 +351,10 @@ static void both(int a, int b) { }
         judged(tmp_path, f"{ONE} {body}", before=before).status.value
         for body in ("both(go(&a), set(&a));", "both(go(&a), 0);", "go(&a), set(&a);")
     ] == ["unknown", "proved", "unknown"]
+
+
+@pytest.mark.parametrize(("mark", "conditions"), [("MARK(a) != END", 0), ("a.length == 64", 1)])
+def test_a_mark_that_is_not_volatile_is_read_on_a_condition(tmp_path: Path, mark: str, conditions: int) -> None:
+    found = judged(tmp_path, f"{PAIR} GO(a); while ({mark}); GO(b);")
+    assert found.status.value == "proved"
+    assert sum("not volatile" in text for text in found.conditions) == conditions

@@ -376,3 +376,62 @@ def test_a_wait_for_a_launch_speaks_of_launches_with_arguments_too(tmp_path: Pat
     found = judged(tmp_path, f"void f(uint32_t n) {{ {SET} R(0xD8) = n; {first} {second} {wait} {reads} }}")
     assert (found.status.value == "proved") is proved, found.findings
     assert not proved or any("n >= 1" in one for one in found.conditions), found.conditions
+
+
+@pytest.mark.parametrize("of", ["", "volatile "])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{SET} uint32_t i = R(0x44); of uint32_t *p = (of uint32_t *)(BASE + 0x84); while (*p != i);",
+        f"of uint32_t *p = (of uint32_t *)BASE; *p = 0; {SET} (void)R(0x44);",
+        f"{SET} of uint32_t *p = (of uint32_t *)(BASE + 0x44); (void)*p;",
+    ],
+)
+def test_a_compiler_may_drop_what_is_not_volatile(tmp_path: Path, text: str, of: str) -> None:
+    found = judged(tmp_path, f"int main(void) {{ {text} }}".replace("of ", of))
+    dropped = "accesses to the engine that are not volatile are compiled as they are written"
+    assert (found.status.value, found.conditions) == ("proved", () if of else (dropped,))
+
+
+AGAIN = "R(0xD0) = 0x40000; R(0xD4) = 0x20000; (void)R(0x44);"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "status"),
+    [
+        ("", "busy = R(4); while (busy & 0x3FF);", "proved"),
+        ("busy = R(4);", "while (busy & 0x3FF);", "unknown"),
+        ("busy = !(R(4) & 0x3FF);", "while (!busy);", "unknown"),
+        ("busy = R(4);", "while (R(4) & 0x3FF);", "proved"),
+    ],
+)
+def test_flags_that_were_read_before_a_launch_say_nothing_of_it(
+    tmp_path: Path, first: str, then: str, status: str
+) -> None:
+    before = "R(0) = 0; R(0xF8) = 0; R(0xD0) = 0x70000; R(0xD4) = 0x80000; R(0xD8) = 64; (void)R(0x44);"
+    found = judged(
+        tmp_path, f"int main(void) {{ uint32_t busy; {before} {first} {SET} (void)R(0x44); {then} {AGAIN} }}"
+    )
+    assert found.status.value == status
+
+
+@pytest.mark.parametrize(
+    ("wait", "status"),
+    [
+        ("do { s = R(0x84); } while (s != id);", "proved"),
+        ("while ((s = R(0x84)) != id);", "proved"),
+        ("uint32_t f = R(4); while (f & 0x3FF) { f = R(4); }", "proved"),
+        ("do { s = R(0x88); } while (s != id);", "unknown"),  # of another channel
+        ("do { s = R(0x84); n = n + 1; } while (s != id && n < 9);", "unknown"),
+        ("do { s = R(0x84); id = s; } while (s != id);", "unknown"),
+        ("s = R(0x84); while (s != id) { s = n; n = R(0x84); }", "unknown"),  # n is 0 at first, which id may be
+        ("uint32_t m = s = R(0x84); while (s != id) { s = m; m = n; n = R(0x84); }", "unknown"),
+        ("s = R(0x84); while (s != id) { s = id; }", "unknown"),
+        ("uint8_t b; do { b = R(0x84); } while (b != id);", "unknown"),
+        ("uint8_t b; while ((b = R(0x84)) != id);", "unknown"),
+        ("volatile uint32_t v; do { v = R(0x84); } while (v != id);", "unknown"),
+    ],
+)
+def test_a_wait_may_go_through_a_variable_that_each_round_reads_again(tmp_path: Path, wait: str, status: str) -> None:
+    text = f"int main(void) {{ uint32_t s, n = 0; {SET} uint32_t id = R(0x44); {wait} {AGAIN} }}"
+    assert judged(tmp_path, text).status.value == status

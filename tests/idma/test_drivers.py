@@ -91,7 +91,7 @@ def test_conditions_of_the_preprocessor_choose() -> None:
         ("int n = 4; set(&n); snrt_dma_start_1d((void *)0, (void *)64, n);", "`n`"),
         ("int n = 4; if (ready()) n = 8; snrt_dma_start_1d((void *)0, (void *)64, n);", "depends on"),
         ("volatile int n = 4; snrt_dma_start_1d((void *)0, (void *)64, n);", "changed elsewhere"),
-        ("static int n = 4; snrt_dma_start_1d((void *)0, (void *)64, n);", "changed elsewhere"),
+        ("static int n = 4; snrt_dma_start_1d((void *)0, (void *)64, n++);", "changed elsewhere"),
         ("snrt_dma_start_1d((void *)0x100000000, (void *)64, 4);", "width of a pointer"),
         ("snrt_dma_start_1d((void *)0, (void *)64, 2147483647 + 1);", "overflows"),
         ("snrt_dma_start_2d((void *)0, (void *)64, 4, 0x100000000ull, 4, 2);", "cuts it"),

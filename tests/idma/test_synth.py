@@ -325,3 +325,17 @@ def test_a_move_that_may_begin_no_long_access_is_made_of_elements(at: int, runs:
     assert found.verdict.status is Status.PROVED
     assert sum(prod(loop.count for loop in one.loops) for one in found.commands) == runs
     assert found.bound <= found.cycles
+
+
+@pytest.mark.parametrize(("source", "first", "cycles"), [(4099, 4105, 11), (4098, 4098, 11)])
+def test_short_lists_are_moved_from_either_end_as_is_cheaper(source: int, first: int, cycles: int) -> None:
+    """Two rows of 2 B: the misaligned one goes first, whichever it is."""
+    text = (
+        MOVE.replace("4096", str(source))
+        .replace("1048576", "1048581")
+        .replace("A = 3", "A = 2")
+        .replace("B = 4", "B = 2")
+    )
+    plan = read_plan_text(text.format(source="A # 2, B # 6", dest="A, B", dtype="i8", options="dims = 2"))
+    found = synthesize(plan.transfers[0].transfer, plan.targets["idma"], axes=plan.axes)
+    assert (found.cycles, found.commands[0].read.base) == (cycles, first)

@@ -16,7 +16,7 @@ from dmaverify.language.toml_spans import read_source
 from dmaverify.machines.idma.fits import front_end_facts, misfits
 from dmaverify.machines.idma.forms import read_image
 from dmaverify.machines.idma.front_ends import form_of
-from dmaverify.machines.idma.items import NO_MOVE, items_of, setup_for, wide
+from dmaverify.machines.idma.items import NO_MOVE, items_of, setup_for, supposed
 from dmaverify.machines.idma.jobs import image_of, read_jobs
 from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.lists import ListedTransfer, listed_of, looks_like_lists, read_lists
@@ -68,8 +68,7 @@ def verdict_of_file(
     image = image_of_file(source, dims, setup_of(target, given) if given else None)
     told = chain(items_of(image, target, given), _front_end(image, target, given, form_of(source.text)))
     verdict = judge_listed(told, target, name=Path(path).stem, path=path, unit="descriptors", readings=readings)
-    guessed = not {"address_width", "preset"} & given.keys() and any(wide(one) for one in image.told)
-    return replace(verdict, assumptions=(NO_MOVE,), conditions=("addresses have 64 bits",) if guessed else ())
+    return replace(verdict, assumptions=(NO_MOVE,), conditions=supposed(image.told, given))
 
 
 def options_of_words(engine: Sequence[str], path: str, target: Target) -> dict[str, int | str]:

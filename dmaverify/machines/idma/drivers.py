@@ -20,7 +20,7 @@ from dmaverify.machines.idma.c.driver import FunctionOfFile, read_driver
 from dmaverify.machines.idma.c.launches import FunctionLaunches
 from dmaverify.machines.idma.c.symbolic import ArgumentSearch, settled
 from dmaverify.machines.idma.fits import front_form
-from dmaverify.machines.idma.items import NO_MOVE, items_of, setup_for
+from dmaverify.machines.idma.items import NO_MOVE, items_of, setup_for, supposed
 from dmaverify.machines.idma.setup import setup_of
 from dmaverify.prove.flow.listed import ListedItem, judge_listed
 from dmaverify.targets.target import Target
@@ -48,6 +48,7 @@ class _DriverJudge:
         self.driver = read_driver(source, self.values, self.front_end, self.fetch)
         self.assumed: list[str] = []
         self.supposed: list[str] = []
+        self.engine: dict[str, None] = {}
         self.ran: list[CalledFunction] = []
         self.followed: list[FunctionLaunches] = []  # with symbols: what the first reading supposed is not needed
 
@@ -64,7 +65,7 @@ class _DriverJudge:
             assumptions=tuple(
                 dict.fromkeys((*found.assumptions, NO_MOVE, *driver.assumed, *driver.defined, *self.assumed))
             ),
-            conditions=tuple(dict.fromkeys((*found.conditions, *of_file, *self.supposed))),
+            conditions=tuple(dict.fromkeys((*found.conditions, *self.engine, *of_file, *self.supposed))),
             claim="all launches" if self.followed else found.claim,  # how many there are, its arguments decide
         )
 
@@ -116,6 +117,7 @@ class _DriverJudge:
         if stated := self.driver.stated:
             setups = [setup_for(told, self.target, self.given) for told in entry.told]
             entry = replace(entry, told=beside_stated(entry.told, setups, stated))
+        self.engine |= dict.fromkeys(supposed(entry.told, self.given))
         for item in items_of(entry.image, self.target, self.given):
             if isinstance(item, ListedItem):
                 item = replace(item, name=f"{entry.name}: {item.name}", stands=stands)

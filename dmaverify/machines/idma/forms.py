@@ -373,7 +373,7 @@ def _wrong(told: ToldDescriptor) -> tuple[str, str]:
             "all repetitions are 0: nothing moves, and the mid-end answers with an error",
             "set the repetitions before the launch: they are 0 after reset",
         )
-    return "a transfer of 0 bytes: the back-end rejects it with an error", "leave it out"
+    return "a transfer of 0 bytes: the back-end rejects it with an error", "say how many bytes move, or leave it out"
 
 
 def period_facts(image: Image, setup: Setup) -> list[Derived]:

@@ -6,11 +6,11 @@ Law: an engine that a text states is the one that is judged; where an option say
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.derive import descriptor_facts
-from dmaverify.machines.idma.engine import NAMES
+from dmaverify.machines.idma.engine import AXI, NAMES
 from dmaverify.machines.idma.forms import period_facts
 from dmaverify.machines.idma.nd import placed
 from dmaverify.machines.idma.order import OrderInstances, itself, meetings
@@ -39,6 +39,19 @@ def setup_for(told: ToldDescriptor, target: Target, given: Mapping[str, int | st
     if "preset" not in options:
         options.setdefault("dims", max(4, len(told.descriptor.dims) + 1))
     return setup_of(target, options)
+
+
+def supposed(every: Iterable[ToldDescriptor], given: Mapping[str, int | str] | None = None) -> tuple[str, ...]:
+    """What descriptors are taken to say of an engine of which the options do not: its ports, the width of addresses."""
+    out = dict[str, None]()
+    for one in every:
+        named, request = {*one.options, *(given or ())}, one.descriptor.request
+        src, dst = request.src_protocol, request.dst_protocol
+        if not {"variant", "preset"} & named and (src, dst) != (AXI, AXI):
+            out[f"the engine reads with {NAMES[src]} and writes with {NAMES[dst]}"] = None
+        if not {"address_width", "preset"} & named and wide(one):
+            out["addresses have 64 bits"] = None
+    return tuple(out)
 
 
 def _setups(image: Image, target: Target, given: Mapping[str, int | str] | None) -> list[Setup]:

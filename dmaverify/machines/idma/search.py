@@ -65,6 +65,10 @@ NOT_COVERED = (
     "contention with others, a memory that stalls, the time of software between descriptors",
     "moves through another memory; descriptors that move a byte twice",
 )
+TURNED_RUNS = 256
+"""1D transfers up to which regions that lie apart are moved from the last address to the first as well: which burst is
+the first and the last one counts in short lists.
+"""
 RANKED = 1 << 10
 """Beats up to which programs that are not coupled are ranked by the law; above, by its bounds."""
 AS_WRITTEN = "as written"
@@ -197,10 +201,11 @@ def _programs(
     """Descriptor lists in several orders of their loops, and whether they go from the last address to the first, which
     they do as well where the regions share bytes.
     """
-    small = sum(prod(loop.count for loop in nest.loops) for nest in nests) <= PRICED_ORDERS
+    runs = sum(prod(loop.count for loop in nest.loops) for nest in nests)
+    small = runs <= PRICED_ORDERS
     count = len(kept[0][0]) if len(nests) == 1 else 0
     orders = list(permutations(range(count)))[:MOST_ORDERS] if small and count > 1 else [tuple(range(count))]
-    for falling in (False,) if apart else (False, True):
+    for falling in (False,) if apart and runs > TURNED_RUNS else (False, True):
         for order in orders:
             program: list[GivenCommand] = []
             for nest, (inside, unrolled) in list(zip(nests, kept, strict=True))[:: -1 if falling else 1]:

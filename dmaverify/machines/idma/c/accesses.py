@@ -37,6 +37,7 @@ class RegisterReader(PointerRunner):
     map: registers.RegisterMap | None = None
     pages: dict[int, dict[int, Value]]
     facts: list[Derived]
+    told: list[ToldDescriptor]
     blurred: str
     stored: Part | None = None  # some write to registers
     entry: str = ""  # the function that begins
@@ -84,14 +85,17 @@ class RegisterReader(PointerRunner):
             return super().accessed(access, address, written)
         if written is not None:
             self.stored = access
+            self.as_written(access)
             self.in_order(access)
             self.wrote.add((page if polynomial(page) is None else -1, register))
             self.pages.setdefault(page, {})[register] = converted(written, UINT)
         elif page in self.pages:
             if _launching(register):
+                self.as_written(access)
                 self.in_order(access)
                 return self._read(access, page, register)
             if register % REGISTER == 0 and (report := self._reported(page, register)):
+                self.as_written(access)
                 return Value(None, UINT, f"`{access}` is what the engine says of itself", report=report)
         elif (launching := _launching(register, address.type.step)) or (register == 0 and polynomial(page) is not None):
             volatile = polynomial(page) is not None and self.may_be_register(access)
@@ -100,6 +104,13 @@ class RegisterReader(PointerRunner):
             if launching or volatile:
                 self.conditions[f"`{access}` is no read of `next_id`"] = None
         return super().accessed(access, address, written)
+
+    def as_written(self, access: Part) -> None:
+        """What is not volatile, a compiler may leave out, repeat or move (C11, 5.1.2.3): that it does not is a
+        condition.
+        """
+        if not is_volatile(self.file, access):
+            self.conditions["accesses to the engine that are not volatile are compiled as they are written"] = None
 
     def in_order(self, access: Part) -> None:
         """Something is done that others of its kind must not be done before, or behind."""
@@ -221,7 +232,7 @@ class RegisterReader(PointerRunner):
     def _reported(self, page: int, register: int) -> Report | None:
         """What a read of a register that launches nothing says of launches."""
         if registers.STATUS <= register < registers.NEXT_ID:
-            return BusyFlags(self._channel(page, register - registers.STATUS))
+            return BusyFlags(self._channel(page, register - registers.STATUS), len(self.told))
         if registers.DONE_ID <= register < registers.DONE_ID + REGISTER * registers.STREAMS:
             return CompletedId(self._channel(page, register - registers.DONE_ID))
         return None

@@ -317,6 +317,7 @@ class ChainReader(FlightReader):
             return False
         if before != (len(self.told), len(self.doubts), len(self.objects)):
             raise Stuck("a condition that does more than to wait")
+        self.as_written(condition)
         if body is not None:
             self.disturbed(body)
             self.forgotten(body, "a loop that waits")

@@ -213,7 +213,8 @@ class Declarer(InitialReader):
             if self._object(part, inner or one, name, initial):
                 continue
             if shape == "array_declarator":
-                if initial is not None and self.stack:
+                runs = self.stack and all(str(p) != "static" for p in part.parts())
+                if initial is not None and runs:
                     self.unread(initial, f"the initializer of `{name}`, which is not read")
                 continue
             if pointers and type_ is not None:
@@ -224,11 +225,13 @@ class Declarer(InitialReader):
             words = {str(p) for p in part.parts() if p.type in ("type_qualifier", "storage_class_specifier")}
             if pointers:  # the pointer itself, not what it points at
                 words = words & {"static"} | _qualifiers(inner or one)
-            moving = "volatile" in words or (self.stack and "static" in words and "const" not in words)
+            kept = self.stack and "static" in words and "const" not in words  # from call to call
+            moving = "volatile" in words or (kept and (initial is None or not self.only_read(name, part)))
             fixed = (keep or "const" in words) and name not in self.exposed and not moving
             value = self.kept(value, type_, one) if fixed else self.plain(value, one)
             value = self.converted_to(value, type_, "pointer" if pointers else str(type_part))
             plain = value.number is None and value.launch is None and not isinstance(value, KnownPointer)
+            plain = plain and value.report is None
             if fixed and self.stack and initial is not None and plain:
                 value = self.given(one, name, type_, value.why)
             if not fixed:
@@ -257,9 +260,10 @@ class Declarer(InitialReader):
             words = words & {"static", "extern"} | _qualifiers(declarator)
         said = [str(one) for one in part.parts() if one.type == "attribute_specifier"]
         constant = "const" in words
-        own = constant if not self.stack else constant or ("static" not in words and name not in self.unseen)
+        kept = self.stack and "static" in words and not constant  # from call to call
+        known = not kept or (initial is not None and not self.engine_reads(shape, words))
+        own = constant or (bool(self.stack) and known and name not in self.unseen)
         own = own and words <= _FOLLOWED and not any("weak" in one or "alias" in one for one in said)
-        kept = self.stack and "static" in words  # from call to call: what it holds is not known
         shared = not (constant or kept or name in self.unseen) and self.engine_reads(shape, words)
         own, without = own or shared, not self.stack and initial is None and not shared
         if not (pointed or isinstance(shape, (ArrayType, StructType))) or _unread(shape) or without:
@@ -276,6 +280,13 @@ class Declarer(InitialReader):
         type_, why = (old.type, old.why) if old is not None else (UNREAD, f"`{name}` is a structure")
         type_ = shape if pointed and isinstance(shape, CType) else type_
         self.scopes[-1][name] = WholeObject(None, type_, why, place=ObjectPlace(whole, (), shape))
+        if kept and not self.only_read(name, part):
+            if old is None:
+                del self.scopes[-1][name]
+            else:
+                self.scopes[-1][name] = old
+            self.reasons[name] = f"`{name}` may be changed elsewhere"
+            return False
         if initial is not None and self.stack:
             self.initialize(whole, initial)
         elif initial is not None and not shared:

@@ -27,9 +27,10 @@ class CompletedId:
 
 @dataclass(frozen=True, slots=True)
 class BusyFlags:
-    """Flags that are all 0 where nothing of a channel is left to do."""
+    """Flags that are all 0 where nothing of a channel was left to do when they were read, behind so many launches."""
 
     channel: int
+    behind: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,14 @@ class IdsApart:
 
 @dataclass(frozen=True, slots=True)
 class CompletedLaunches:
-    """A truth value: where it is `when`, a launch is complete, or, without one, all of a channel."""
+    """A truth value: where it is `when`, a launch is complete, or, without one, all of a channel among the first
+    launches, so many of all channels as are `behind` it.
+    """
 
     when: bool
     channel: int
     launch: int | None
+    behind: int = 0
     wraps: bool = False  # ids were compared as they are, which those that passed 0 do not bear
 
 
@@ -65,7 +69,8 @@ def compared(op: str, report: Report, other: int | None, launch: int | None, bit
         if op == "-":
             return IdsApart(report.channel, launch, turned=False) if bits == 32 else None
         truth = {"<": False, "<=": False, "!=": False, ">=": True, ">": True, "==": True}
-        return CompletedLaunches(truth[op], report.channel, launch, op not in ("==", "!=")) if op in truth else None
+        wraps = op not in ("==", "!=")
+        return CompletedLaunches(truth[op], report.channel, launch, wraps=wraps) if op in truth else None
     if isinstance(report, BusyFlags) and op == "&" and other is not None:
         return report if other & FLAGS == FLAGS else None
     if other != 0:
@@ -80,7 +85,12 @@ def compared(op: str, report: Report, other: int | None, launch: int | None, bit
         zero |= {"<": False, ">=": True}
     elif isinstance(report, BusyFlags):
         zero |= {">": False}
-    return CompletedLaunches(zero[op], report.channel, getattr(report, "launch", None)) if op in zero else None
+    return _completes(zero[op], report) if op in zero else None
+
+
+def _completes(when: bool, report: BusyFlags | IdsApart | CompletedId) -> CompletedLaunches:
+    launch = report.launch if isinstance(report, IdsApart) else None
+    return CompletedLaunches(when, report.channel, launch, report.behind if isinstance(report, BusyFlags) else 0)
 
 
 def turned(report: Report | None) -> Report | None:
@@ -92,13 +102,13 @@ def denied(report: Report | None) -> Report | None:
     """What `!report` says."""
     if isinstance(report, CompletedLaunches):
         return replace(report, when=not report.when)
-    return CompletedLaunches(True, report.channel, None) if isinstance(report, BusyFlags) else None
+    return _completes(True, report) if isinstance(report, BusyFlags) else None
 
 
 def truth_of(report: Report | None) -> CompletedLaunches | None:
     """What it says whether a value is 0."""
     if isinstance(report, (BusyFlags, IdsApart)):
-        return CompletedLaunches(False, report.channel, getattr(report, "launch", None))
+        return _completes(False, report)
     return report if isinstance(report, CompletedLaunches) else None
 
 

@@ -87,7 +87,7 @@ class Runner(CaseReader):
             return value
         if left.type == "identifier":
             self.assign(str(left), value)
-            return self.name(left) if value.number is not None else value
+            return self.name(left) if value.number is not None or value.report is not None else value
         self.unfollowed(left, f"`{part}`, which is not followed")
         if left.type == "field_expression":
             address = self.member_address(left)

@@ -288,7 +288,16 @@ class ShapeReader(Evaluator):
         size = size_of(shape, self.word) if isinstance(shape, (ArrayType, StructType)) else 0
         if isinstance(shape, CType) and value is not None and value.type in ELEMENTS:
             size = size_of(shape, self.word)
+        if shape is None and value is not None and value.type in ("subscript_expression", "pointer_expression"):
+            size = self._element_size(value)
         return Value(size, CType(self.word)) if size else super()._sizeof_expression(part)
+
+    def _element_size(self, part: Part) -> int:
+        """The bytes of `n[0]` or `*n` of an array that is not followed; 0 of all else."""
+        array, op = self.operand(part.field("argument")), part.node.child_by_field_name("operator")
+        found = self.lookup(array) if array is not None and array.type == "identifier" else None
+        named = any(f"sizeof {array}" in scope and str(array) in scope for scope in self.scopes)
+        return found.type.step if found is not None and named and (op is None or op.type == "*") else 0
 
 
 def _used(node: Node, name: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dmaverify.machines.idma.c.aggregates import KnownPointer, WholeObject
 from dmaverify.machines.idma.c.code import Part
-from dmaverify.machines.idma.c.effects import ELEMENTS, SETS, becomes, macro_at, names_in, root_of
+from dmaverify.machines.idma.c.effects import ELEMENTS, SETS, becomes, deep, macro_at, names_in, root_of
 from dmaverify.machines.idma.c.numbers import CType, Value
 from dmaverify.machines.idma.c.objects import ObjectReader
 
@@ -78,6 +78,28 @@ class ObjectUses(ObjectReader):
             return ""
         target = above is not None and above.child_by_field_name(SETS.get(above.type, "-")) == node
         return "set" if target else "read" if _is_plain(whole) else ""
+
+    def only_read(self, name: str, declaration: Part) -> bool:
+        """Whether the function around a declaration does nothing with a variable but to read numbers of it: what a
+        static one holds is then what it began with, in every call.
+        """
+        node = declaration.node
+        while node.parent is not None and node.type != "function_definition":
+            node = node.parent
+        return node.type == "function_definition" and all(
+            self._reads_only(one, name, declaration) for one in deep(self.file, Part(node, declaration.text))
+        )
+
+    def _reads_only(self, one: Part, name: str, declaration: Part) -> bool:
+        macro, above = macro_at(self.file, one), one.node.parent
+        if macro is not None and (becomes(self.file, one, statement=True) is None or not _is_plain(one)):
+            named = names_in(self.file, macro)
+            return name not in (named if _is_plain(one) else {*named, *map(str, one.every())})
+        if one.type != "identifier" or str(one) != name:
+            return True
+        if above is not None and above.child_by_field_name("declarator") == one.node:
+            return declaration.raw.start <= one.raw.start < declaration.raw.end
+        return self._use(one) == "read" if isinstance(self.lookup(one), WholeObject) else _is_plain(one)
 
     def private(self, part: Part) -> bool:
         """Whether an expression is a part of an object whose address is nowhere else."""
