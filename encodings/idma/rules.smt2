@@ -25,6 +25,8 @@
   (= torn 0))
 (define-fun idma/overlap ((early Int)) Bool
   (< early 0))
+(define-fun idma/rows-twice ((twice Int)) Bool
+  (< twice 0))
 (define-fun idma/in-place ((shared Int)) Bool
   (= shared 0))
 (define-fun idma/wait ((early Int)) Bool

@@ -11,11 +11,12 @@ import dmaverify as dv
 from dmaverify.cli import app as cli
 from dmaverify.machines.idma.engine import OBI, Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, walked
-from dmaverify.machines.idma.order import meetings
+from dmaverify.machines.idma.order import meetings, rows_twice
 from dmaverify.machines.idma.setup import setup_of
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.flow import pipes
 from dmaverify.targets.target import load_target
+from dmaverify.values import replace
 
 PLAN = """
 schema = 1
@@ -495,3 +496,18 @@ def test_the_cluster_dma_of_manticore_initializes_memory(tmp_path: Path) -> None
     text.write_text("inst64\ndmdst 0x20000, 0\ndminit 64, 0\n")
     assert cli.invoke(["check", str(text), "--engine", "manticore"]) == 0
     assert cli.invoke(["check", str(text), "--engine", "cheshire"]) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_that_write_a_byte_again_are_told_exactly_where_a_walk_finds_one(seed: int) -> None:
+    """Of a text that no move stands beside; of rows in order the last one stays."""
+    rng, setup = random.Random(seed), setup_of(load_target("idma"), {"data_width": 64})
+    for _ in range(40):
+        length, strides = rng.choice([1, 5, 16, 64]), [0, 1, 4, 15, 16, 17, 32, 64, 100, 256, -16, -64]
+        dims = tuple(Dim(rng.randrange(1, 5), 64, rng.choice(strides)) for _ in range(rng.randrange(1, 4)))
+        one = Descriptor(replace(setup.request, src=0, dst=1 << 20, length=length), dims)
+        written = [dst + i for _, dst in walked(one, 32) for i in range(length)]
+        twice = {at for at in written if written.count(at) > 1}
+        found = [fact.values["twice"] for fact in rows_twice(one, setup).facts]
+        assert bool(found) == bool(twice)
+        assert set(found) <= twice

@@ -13,7 +13,7 @@ from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import AXI, NAMES
 from dmaverify.machines.idma.forms import period_facts
 from dmaverify.machines.idma.nd import placed
-from dmaverify.machines.idma.order import OrderInstances, itself, meetings
+from dmaverify.machines.idma.order import OrderInstances, itself, meetings, rows_twice
 from dmaverify.machines.idma.planted import planted_facts
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
 from dmaverify.machines.idma.setup import Setup, agree, setup_of
@@ -91,11 +91,11 @@ def items_of(
         if not d.empty:
             word, periodic = told.word("flags"), number in dict(image.periods)
             facts += release_facts(target, [ReleaseCase(setup, d, None if word is None else word.value, periodic)])
-        own = itself(d, setup)
-        facts += [*told.facts, *own.facts, *other.facts]
+        own, rows = itself(d, setup), OrderInstances() if d.empty else rows_twice(d, setup)
+        facts += [*told.facts, *own.facts, *rows.facts, *other.facts]
         mild = _TESTS if not image.ordered and setup.backend.reject_zero else frozenset()
         yield ListedItem(
-            f"descriptor {number}", told.span, facts, ("mem", "mem"), open=own.open or other.open,
+            f"descriptor {number}", told.span, facts, ("mem", "mem"), open=own.open or rows.open or other.open,
             mild=mild | (own.mild if not image.ordered else frozenset()),
         )  # fmt: skip
     if image.periods:

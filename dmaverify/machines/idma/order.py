@@ -92,6 +92,31 @@ def itself(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderInstan
     return OrderInstances(facts, mild=frozenset() if inside else frozenset({"idma/overlap"}))
 
 
+def rows_twice(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderInstances:
+    """Whether two rows of a descriptor write one byte; of both, the later one stays."""
+    if descriptor.request.dst_protocol in NO_ADDRESS:
+        return OrderInstances()
+    base, length, session = descriptor.request.dst, descriptor.request.length, Session(RLIMIT)
+    steps = [(f"i{k}", d.reps, d.dst_stride) for k, d in enumerate(placed(descriptor, setup.backend.address_width))]
+    for k, (outer, reps, stride) in enumerate(steps):
+        if reps < 2:
+            continue
+        inner = [one for one in steps[:k] if one[1] > 1]
+        variables = ((outer, 1, reps), *((n, 1 - many, many) for n, many, _ in inner), ("gap", 1 - length, length))
+        parts = [(stride, outer), *((step, name) for name, _, step in inner), (-1, "gap")]
+        sizes = [(part, low, end - 1) for (part, _), (_, low, end) in zip(parts, variables, strict=True)]
+        if apart(equation(sizes, 0)):
+            continue
+        answer = session.ask(Query(variables, (f"(= {linear(0, parts)} 0)",)), "idma/rows-twice")
+        if answer.status == "unknown":
+            return OrderInstances((), "whether two rows write one byte was not decided")
+        if answer.status == "sat":
+            at = {name: answer.model.get(name, 0) for name, *_ in (*inner, steps[k])}
+            first = base + sum(step * max(0, -at[name]) for name, _, step in (*inner, steps[k]))
+            return OrderInstances((Derived("rows", {"twice": first + max(0, answer.model["gap"])}, place),))
+    return OrderInstances()
+
+
 def moved_within(src: int, dst: int, length: int, dims: Sequence[Dim]) -> int:
     """Most bytes that one 1D transfer both reads and writes, at different places of it; 0 if there are none. `dims`
     have strides per index. Not decided counts as a byte.

@@ -140,7 +140,8 @@ def _too_far(tensor: Tensor, target: Target, dtype_bits: int) -> Iterator[PlanPr
     unit_bits = unit_bits_of(dtype_bits)
     end = tensor.base * 8 // unit_bits + tensor.element.size * dtype_bits // unit_bits
     if not set(SPAN) & set(space.places):  # one place, addressed as it is
-        if end > ADDRESSES * 8 // unit_bits:
+        own = "address_width" in target.raw.get("machine", {}).get("default", {})  # its rules know where addresses end
+        if end > ADDRESSES * 8 // unit_bits and not own:
             said = f"the {tensor.tier} tensor ends at byte {end * unit_bits // 8:,}; addresses have 64 bits"
             yield PlanProblem(said, tensor.span, "lower its base, or make an axis smaller", True)
         return
