@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ONE, ZERO, Lin
+from dmaverify.language.affine import ONE, ZERO, Lin, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.limits import pipe_of
 from dmaverify.machines.pto.moves import touches_of
@@ -247,7 +247,9 @@ class ResolvedCopies(Registers):
         for index, count in enumerate(counts, 1):
             if count == ONE:
                 continue
-            register = self._register(f"{stmt.kind}.loop{index}", f"the stride of loop{index}", stmt)
+            register = self._register(
+                f"{stmt.kind}.loop{index}", f"the stride of loop{index}", stmt, [compare("ne", count - ONE)]
+            )
             if register is None:
                 if f"{stmt.kind}.loop{index}" not in self.registers:
                     labels = [(size.span, f"loop{index} runs {self.said(count)} times")] if size and size.span else []
@@ -339,5 +341,5 @@ class ResolvedCopies(Registers):
 
 def _filled(value: Register, left: Lin, right: Lin) -> Fill:
     """So many elements of a padding value on both sides of a row."""
-    raw = value.first.const
+    raw = value.first.const if value.first.is_const else -1  # of values that a branch chooses, none
     return Fill(raw if raw >= 0 else None, max(1, value.type.bits // 8), left, right)
