@@ -156,7 +156,7 @@ class Use:
     bytes: int = 1
     per: int = 1
     foreign: bool = False
-    needs: str = ""  # what must have been written of what it reads: stored (else an error), computed (else open)
+    needs: str = ""  # what must have been written of what it reads: stored (else an error), computed (else open), made
     step: int = -1
     at_once: bool = False
     atomic: str = ""  # what it does to elements of memory instead of writing them

@@ -328,7 +328,7 @@ def taken(text: str) -> Taken:
 def followed(text: str) -> dict[int, Callable[[tuple[int, ...]], tuple[int, ...]]]:
     """What each copy is taken to take from its registers, by its line, as a function of the arguments."""
     _, (function,) = read_kernels(Source("k.mlir", text))
-    kernel = meaning_of(function, Setting())
+    kernel = meaning_of(function, Setting({"n": (0, 3), "m": (1, 3)}))
     names = {symbol.shown: name for name, symbol in kernel.world.symbols.items()}
 
     def values(copy: Copy, given: tuple[int, ...]) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from dmaverify.machines.pto.signatures import seen_of
 from dmaverify.machines.pto.tiles import HandedTile, TileElement, TileOp, TileWork
 from dmaverify.machines.pto.typed import SCALAR, TILE, TypedOperand, TypedUse
 from dmaverify.machines.pto.valid_shapes import ValidShapes
-from dmaverify.machines.pto.values import TileValue, Value
+from dmaverify.machines.pto.values import TensorPart, TileValue, Value
 from dmaverify.program.instructions import CopyTouch, OperationFact, Use
 from dmaverify.values import replace
 
@@ -54,7 +54,8 @@ class TileOperands(ValidShapes):
             found = []
             for one in side:
                 tile = given[one.name]
-                called = tile.kind.dtype if isinstance(tile, TileValue) else stmt.scalars.get(one.name, "")
+                called = tile.place.dtype if isinstance(tile, TensorPart) else stmt.scalars.get(one.name, "")
+                called = tile.kind.dtype if isinstance(tile, TileValue) else called
                 found.append(TypedOperand(SCALAR if one.name in stmt.scalars else TILE, one.name, called))
             sides.append(tuple(found))
         memories = "+".join(sorted({tile.kind.loc for tile in given.values() if isinstance(tile, TileValue)}))
@@ -205,7 +206,7 @@ class TileOperands(ValidShapes):
             self.remark("unresolved", f"{stmt.name}: the tile that it gives is not known{why}", span)
             return None
         pipe = "FIX" if stmt.name.endswith("aiv") else "MTE3"
-        return self._use(stmt.name, pipe, [self._cells(tile, self._valid(tile), "read")], stmt, stores=True)
+        return self._use(stmt.name, pipe, [self._cells(tile, self._valid(tile), "read")], stmt, "stored")
 
     def _given_back(self, stmt: HandedTile) -> list[Use] | None:
         """The slot of the first tile that is not given back yet; of all of them where loops or branches lie between."""

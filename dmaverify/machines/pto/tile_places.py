@@ -248,10 +248,10 @@ class TilePlaces(Carried):
             if stmt.bits % 8:
                 self.reasons[stmt.result] = f"how elements of {stmt.bits} bits lie in bytes is not documented"
             return
-        place = replace(base, item_bytes=max(1, (stmt.bits or base.item_bytes * 8) // 8))
-        self.values[stmt.result] = TensorPart(
-            place, tuple(s for s in shape if s is not None), tuple(s for s in strides if s is not None)
-        )
+        item = max(1, (stmt.bits or base.item_bytes * 8) // 8)
+        place = replace(base, item_bytes=item, dtype=stmt.dtype or base.dtype)
+        sizes, steps = (tuple(s for s in side if s is not None) for side in (shape, strides))
+        self.values[stmt.result] = TensorPart(place, sizes, steps)
 
     def _partview(self, stmt: PartView) -> None:
         whole = self.value(stmt.base)
@@ -380,18 +380,11 @@ class TilePlaces(Carried):
         return CopyTouch(kind, place, offset, region.rows * item, ((region.cols, Lin(across)),))
 
     def _use(
-        self,
-        name: str,
-        pipe: str,
-        touches: Sequence[CellTouch],
-        stmt: Stmt,
-        *,
-        stores: bool = False,
+        self, name: str, pipe: str, touches: Sequence[CellTouch], stmt: Stmt, needs: str = "computed"
     ) -> list[Use]:
         kept = [t for t in touches if t.bytes.length != ZERO and all(c != ZERO for c, _ in t.bytes.steps)]
         out = []
-        needs = ("stored" if stores else "computed", "computed", "computed", "")
-        for side, needed in enumerate(needs):
+        for side, needed in enumerate((needs, "computed", "computed", "")):
             part = tuple(one for touch in kept if (one := touch[side]) is not None)
             if part:
                 self.uses += 1

@@ -213,6 +213,9 @@ def _group(op: Op, word: str) -> tuple[tuple[Operand, ...], dict[str, str]]:
             kinds.append("")
         elif typed and not (mark == ":" and depth == 1):
             kinds[-1] += token.text
+    if 1 < len(kinds) != len(out):
+        said = f"{op.name} names {len(out)} values in {word}(..), and {len(kinds)} types"
+        raise InputError(said, op.name_span, "a type for each value; a number is named by arith.constant")
     named = {o.name: kind for o, kind in zip(out, kinds, strict=False)}
     return tuple(out), named
 
