@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -1087,3 +1088,48 @@ def test_what_is_computed_of_nothing_in_part_is_garbage_in_part(rows: int, found
     verdict = check(body + op("tabs", "%t", "%u") + valid.format("%u", rows) + op("tstore", "%u", "%pb"))
     assert verdict.status is not Status.PROVED
     assert {f.rule for f in verdict.errors} <= found
+
+
+@pytest.mark.parametrize(
+    ("loc", "layout", "status"),
+    [
+        ("left", "col_major, slayout=row_major", Status.PROVED),
+        ("left", "row_major, slayout=col_major", Status.REFUTED),
+        ("right", "row_major, slayout=col_major", Status.PROVED),
+        ("right", "col_major, slayout=row_major", Status.REFUTED),
+        ("acc", "col_major, slayout=col_major", Status.REFUTED),
+    ],
+)
+def test_tiles_of_products_lie_as_is_documented(loc: str, layout: str, status: Status) -> None:
+    body = product().replace(f"loc={loc}, ", f"loc={loc} , ")
+    lines = [re.sub(r"blayout=\w+, slayout=\w+", f"blayout={layout}", one) if f"loc={loc} ," in one else one
+             for one in body.splitlines()]  # fmt: skip
+    verdict = check("\n".join(lines) + "\n")
+    assert verdict.status is status
+    assert {f.rule for f in verdict.errors} == ({"core/well-formed"} if status is Status.REFUTED else set())
+
+
+def test_left_factors_in_rows_of_boxes_are_a_condition() -> None:
+    rows = product().replace("loc=left, ", "loc=left , ").splitlines()
+    turned = [one.replace("blayout=col_major", "blayout=row_major") if "loc=left ," in one else one for one in rows]
+    verdict = check("\n".join(turned) + "\n")
+    assert verdict.status is Status.PROVED
+    assert any("lies as left factors of A5 do" in said for said in verdict.conditions)
+
+
+@pytest.mark.parametrize(("inner", "found"), [(4064, False), (4096, True)])
+def test_a_product_sums_as_many_elements_as_is_documented(inner: int, found: bool) -> None:
+    left, right = kind("left", 16, inner, dtype="i8"), kind("right", inner, 16, dtype="i8")
+    out = kind("acc", 16, 16, dtype="i32")
+    body = moved() + tile("l", left) + tile("r", right) + tile("o", out)
+    verdict = check(body + f"  pto.tmatmul ins(%l, %r : {left}, {right}) outs(%o : {out})\n")
+    assert any("k is 1 to 4,095" in f.message for f in verdict.findings) is found
+
+
+@pytest.mark.parametrize(("dtype", "found"), [("i32", set()), ("i64", {"documented are 8 bits, 16 bits, 32 bits"})])
+def test_elements_of_up_to_four_bytes_are_filled_up(dtype: str, found: set[str]) -> None:
+    of, to = kind("vec", 8, 16, "v_row=8, v_col=15", dtype), kind("vec", 8, 16, dtype=dtype, more=", pad=1")
+    fill = f"  %one = arith.constant 1 : {dtype}\n  pto.texpands ins(%one : {dtype}) outs(%s : {of})\n"
+    verdict = check(moved() + tile("s", of) + tile("d", to) + fill + f"  pto.tfillpad ins(%s : {of}) outs(%d : {to})\n")
+    assert {said for said in found for f in verdict.findings if said in f.message} == found
+    assert (verdict.status is Status.PROVED) is (not found)

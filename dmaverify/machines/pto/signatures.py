@@ -97,9 +97,9 @@ def _typed(
     every = {**led, **types}
     said = ", ".join(f"`{one}` {kind}" if one in types.values() else f"{kind} is {one}" for kind, one in every.items())
     yield Seen(f"{name}: {said}", {"types": len(every)})
-    listed = found.of.get(letter, ())
+    listed = [one for one in found.of.get(letter, ()) if one != "bits"]
     for kind, one in types.items():
-        if listed and "bits" not in listed and kind not in listed:
+        if listed and kind not in listed:
             yield Seen(f"{name}: `{one}` has elements of {kind}; documented are {', '.join(listed)}", unlisted=True)
 
 

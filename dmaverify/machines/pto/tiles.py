@@ -148,7 +148,7 @@ class ReshapedTile(Stmt):
 @dataclass(frozen=True, slots=True, eq=False)
 class TilePart(Stmt):
     """Cells of a tile as a tile: at which row and column they begin, how many of each, and how many of them are valid
-    where the type does not say it.
+    where the type does not say it. `infers`: the type is that of the tile, the part has as many valid as lie in it.
     """
 
     result: str = ""
@@ -157,6 +157,7 @@ class TilePart(Stmt):
     sizes: tuple[int, ...] = ()
     valid: tuple[Operand, ...] = ()
     type: TileType | None = None
+    infers: bool = False
 
 
 def is_whole(part: TileType, whole: TileType) -> bool:
