@@ -51,12 +51,15 @@ class CopyStep:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Padding asked for: the raw value (None: not known), its width, the counts before and behind as written."""
+    """Padding asked for: the raw value (None: not known), its width, the counts before and behind as written, and
+    whether the instruction takes a value of that type.
+    """
 
     value: int | None
     value_bytes: int
     left: Lin
     right: Lin
+    listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

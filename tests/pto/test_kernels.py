@@ -251,6 +251,29 @@ def test_a_padding_value_of_another_type_is_found() -> None:
     assert errors(check(value.format("f16") + COPY.format(bit="%on"))) == {"pto/pad-value"}
 
 
+@pytest.mark.parametrize(
+    ("item", "value", "found"),
+    [
+        ("f32", "i32", set()),
+        ("f32", "ui32", {"pto/pad-type"}),  # integers have no sign in their type
+        ("i8", "ui8", {"pto/pad-type"}),
+        ("ui8", "i8", set()),
+        ("i64", "i64", {"pto/pad-type"}),
+        ("i64", "i32", {"pto/pad-value"}),  # of 64 bits 0 alone is meant
+    ],
+)
+def test_a_padding_value_has_one_of_the_types_that_the_instruction_takes(
+    item: str, value: str, found: set[str]
+) -> None:
+    body = f"  %z = arith.constant 1 : {value}\n  %p = pto.castptr %a : !pto.ptr<f32, gm> -> !pto.ptr<{item}, gm>\n"
+    body += f"  %q = pto.castptr %c0 : i64 -> !pto.ptr<{item}, ub>\n"
+    inline = f"  pto.mte_gm_ub %p, %q, %c0, %c100 nburst(%c1, %c128, %c128) pad(%z) : !pto.ptr<{item}, gm>, "
+    inline += f"!pto.ptr<{item}, ub>, i64, i64, i64, i64, i64, pad {value}\n"
+    set_first = f"  pto.set_mov_pad_val %z : {value}\n" + COPY.format(bit="%on").replace("%a, %u", "%p, %q")
+    for copy in (inline, set_first.replace("ptr<f32", f"ptr<{item}")):
+        assert errors(check(body + copy)) == found
+
+
 # ---------------------------------------------------------------- values that are read
 
 
