@@ -15,12 +15,13 @@ MUTANTS ?=
 WRITTEN ?= --count 100000
 
 .DEFAULT_GOAL := help
-.PHONY: coq help planted-rust venv demo test slow docs bench fuzz fuzz-idma fuzz-pto fuzz-inputs fuzz-synth mutants agree rewritings calibrate lint wheel clean
+.PHONY: blocks coq help planted-rust venv demo test slow docs bench fuzz fuzz-idma fuzz-pto fuzz-inputs fuzz-synth mutants agree rewritings calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
 	@echo "make test       the whole test suite, offline, four to eight minutes on two cores"
 	@echo "make slow       the longest enumerations, left out of make test"
+	@echo "make blocks     write the console blocks of README.md and docs/ anew; read what changed"
 	@echo "make docs       the documentation as a site in docs/_build/html, offline"
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
@@ -59,6 +60,10 @@ test: $(STAMP)
 
 slow: $(STAMP)
 	$(BIN)/python -m pytest $(PYTEST) -m slow $(ARGS)
+
+blocks: $(STAMP)
+	$(BIN)/python tests/docs/test_docs.py
+	PYTHONPATH=tests $(BIN)/python tests/examples/test_examples.py
 
 docs: $(STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -188,6 +188,8 @@ def _rule(data: dict[str, Any]) -> Iterator[str]:
     for word in ("why", "proof", "wrong", "right", "hint", "source"):
         if data.get(word):
             yield f"{word}\n: {plain(data[word])}\n"
+    for name, cited in data.get("cites", {}).items():
+        yield f"source on {name}\n: {plain(cited)}\n"
     for edge in data.get("edges", ()):
         good, bad = (", ".join(f"{k} = {v:,}" for k, v in edge[key].items()) for key in ("last_ok", "first_bad"))
         yield f"edge\n: good: {plain(good)}; bad: {plain(bad)}\n"

@@ -113,6 +113,11 @@ def _tables(value: Any) -> list[dict[str, Any]]:
 def _read(doc: Document, folder: FilePath, override: str | None, partly: bool = False) -> Plan:
     from dmaverify.plan.validate import validate
 
+    if {"tier", "engines"} <= set(doc.data) and not {"axes", "transfer", "target"} & set(doc.data):
+        hint = (
+            f'name its folder in a plan (`target = "./{folder.name or "FOLDER"}"`); `dmaverify rules --target` reads it'
+        )
+        raise InputError("this is the data of a machine, no plan", doc.key_span(("tier",)), hint)
     table, complaints = validate(doc.data)
     errors = [_error(doc, complaint) for complaint in complaints]
     if table is None:

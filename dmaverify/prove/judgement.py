@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 
+from dmaverify.errors import many
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import solver_version
 from dmaverify.targets.target import Target
@@ -50,10 +51,10 @@ class Judgement:
         ]
         if self.rules:
             broken = any(f.severity is Severity.ERROR and not f.rule.startswith("core/") for f in self.findings)
-            by = self.by.get("rules", f"{self.rules} rules folded")
+            by = self.by.get("rules", f"{many(self.rules, 'rule')} folded")
             obligations.append(Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", by))
-        status, cites = settled(self.findings, self.status.values()), self.target.cites
-        findings = tuple(replace(f, source=cites.get(f.rule, f.source)) for f in self.findings)
+        status, source_of = settled(self.findings, self.status.values()), self.target.source_of
+        findings = tuple(replace(f, source=source_of(f.rule, f.source)) for f in self.findings)
         return Verdict(
             name, self.target.name, status, findings,
             tuple(obligations), tuple(dict.fromkeys(self.assumptions)), dict(self.options.readings),

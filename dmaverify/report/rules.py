@@ -50,11 +50,15 @@ def explain_text(rule: Rule, target: Target) -> str:
     return "\n".join(lines)
 
 
-def explain_obligation_text(obligation: CoreObligation) -> str:
-    """An obligation of the core in full."""
+def explain_obligation_text(obligation: CoreObligation, target: Target | None = None) -> str:
+    """An obligation of the core in full; with the sources of `target`, or of every machine that ships."""
     head = f"{obligation.title}  [{obligation.severity.value}, every target]"
     lines = [*_field("rule", obligation.id), *_field("what", head)]
-    for label in ("why", "proof", "source", "wrong", "right", "hint"):
+    for label in ("why", "proof", "source"):
+        lines += _field(label, getattr(obligation, label))
+    for name, cited in _cited(obligation, target).items():
+        lines += _field(f"on {name}", cited)
+    for label in ("wrong", "right", "hint"):
         lines += _field(label, getattr(obligation, label))
     for name, says in obligation.readings.items():
         mark = f" (default: {obligation.reading_why})" if name == obligation.reading else ""
@@ -62,6 +66,12 @@ def explain_obligation_text(obligation: CoreObligation) -> str:
     if obligation.readings:
         lines += _field("choose", f"--reading {obligation.id}=NAME")
     return "\n".join(lines)
+
+
+def _cited(obligation: CoreObligation, target: Target | None) -> dict[str, str]:
+    """What the obligation rests on for the machine, or for each that ships, where it states that."""
+    every = [target] if target else map(load_target, available_targets())
+    return {one.name: one.cites[obligation.id] for one in every if obligation.id in one.cites}
 
 
 def find_rule(rule_id: str, target: Target | None = None) -> tuple[Rule, Target] | CoreObligation:
@@ -167,7 +177,7 @@ def explain_id(rule_id: str, target: Target | None = None) -> str:
     if starving is not None:
         return explain_starvation_text(*starving)
     found = find_rule(rule_id, target)
-    return explain_obligation_text(found) if isinstance(found, CoreObligation) else explain_text(*found)
+    return explain_obligation_text(found, target) if isinstance(found, CoreObligation) else explain_text(*found)
 
 
 def explain_id_json(rule_id: str, target: Target | None = None) -> dict[str, Any]:
@@ -176,7 +186,7 @@ def explain_id_json(rule_id: str, target: Target | None = None) -> dict[str, Any
     if starving is not None:
         return {"id": rule_id, "target": starving[1].name, **starving[0]}
     found = find_rule(rule_id, target)
-    return obligation_json(found) if isinstance(found, CoreObligation) else rule_json(*found)
+    return obligation_json(found, target) if isinstance(found, CoreObligation) else rule_json(*found)
 
 
 def rule_json(rule: Rule, target: Target) -> dict[str, Any]:
@@ -207,22 +217,16 @@ def rule_json(rule: Rule, target: Target) -> dict[str, Any]:
     }
 
 
-def obligation_json(obligation: CoreObligation) -> dict[str, Any]:
-    """An obligation as data, with the keys of `rule_json` that it has."""
+def obligation_json(obligation: CoreObligation, target: Target | None = None) -> dict[str, Any]:
+    """An obligation as data, with the keys of `rule_json` that it has, its proof, and each machine's own sources."""
+    texts = ("title", "why", "proof", "hint", "source", "reading", "reading_why", "wrong", "right")
     return {
         "id": obligation.id,
         "target": None,
-        "title": obligation.title,
+        **{name: getattr(obligation, name) for name in texts},
         "severity": obligation.severity.value,
-        "why": obligation.why,
-        "proof": obligation.proof,
-        "hint": obligation.hint,
-        "source": obligation.source,
+        "cites": _cited(obligation, target),
         "readings": {name: {"says": says} for name, says in obligation.readings.items()},
-        "reading": obligation.reading,
-        "reading_why": obligation.reading_why,
-        "wrong": obligation.wrong,
-        "right": obligation.right,
     }
 
 
@@ -238,7 +242,7 @@ def rules_table(target: Target) -> str:
 
 def rules_json(target: Target) -> list[dict[str, Any]]:
     """The rows of `rules_table` as data, each in full."""
-    obligations = [obligation_json(obligation) for obligation in load_obligations().values()]
+    obligations = [obligation_json(obligation, target) for obligation in load_obligations().values()]
     return obligations + [rule_json(rule, target) for rule in target.rules.values()]
 
 

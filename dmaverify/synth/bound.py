@@ -224,12 +224,8 @@ def _servers(sides: Sequence[SideCost], data: CostData) -> int:
         return max(side.parts for side in sides)
     used = [side.dm.dmns for side in sides if side.dm is not None]
     if any(one is None for one in used):
-        return DMNS
+        return 1 << len(data.dm.dmn)
     return max(1, sum(1 for loads in zip(*(one for one in used if one is not None), strict=True) if any(loads)))
-
-
-DMNS = 8
-"""DMNs of a cluster ("Memory Performance", Data Memory)."""
 
 
 def windows_floor(commands: Sequence[Command], data: CostData) -> float:

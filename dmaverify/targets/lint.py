@@ -7,7 +7,7 @@ Law: a complaint names what to add or to leave out; a target with complaints is 
 from __future__ import annotations
 
 from dmaverify.targets.rule import Rule
-from dmaverify.targets.target import Target
+from dmaverify.targets.target import Target, load_obligations
 
 
 def lint_target(target: Target) -> list[str]:
@@ -19,7 +19,8 @@ def lint_target(target: Target) -> list[str]:
     complaints = [line for rule in target.rules.values() for line in _lint_rule(rule)]
     used = {port for rule in target.rules.values() for port in rule.ports}
     used |= _tier_limits(target) | set(target.raw.get("machine", {}).get("limits", ()))
-    return complaints + [f"limit {name}: no rule and no tier uses it" for name in target.limits if name not in used]
+    complaints += [f"limit {name}: no rule and no tier uses it" for name in target.limits if name not in used]
+    return complaints + [f"cites {name}: no such obligation" for name in target.cites if name not in load_obligations()]
 
 
 def _tier_limits(target: Target) -> set[str]:

@@ -82,6 +82,14 @@ class Reading:
     limits: Mapping[str, int] = field(default_factory=dict)
 
 
+class _Shown(string.Formatter):
+    """Values as a message shows them: `{n:axis|axes}` is `1 axis` or `2 axes`."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        one, bar, more = format_spec.partition("|")
+        return f"{value} {one if value == 1 else more}" if bar else format(value, format_spec)
+
+
 class _Words(dict[str, Any]):
     """Values of a message; a word that nobody gave shows as its own name."""
 
@@ -149,7 +157,7 @@ class Rule:
 
     def message(self, values: Mapping[str, Any]) -> str:
         """`says` with values: ports, limits, and the words of `facts.WORDS`."""
-        return string.Formatter().vformat(self.says, (), _Words(values))
+        return _Shown().vformat(self.says, (), _Words(values))
 
     def reading_under(self, readings: Readings) -> Reading | None:
         """The chosen reading, else the default one, else None. Raises KeyError for a name the rule does not have."""

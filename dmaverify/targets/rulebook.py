@@ -211,7 +211,7 @@ def _check_edges(table: Table, rule: Rule) -> None:
 
 
 def _check_says(table: Table, rule: Rule) -> None:
-    """Messages show ports and words, as `{name}` or `{name:,}`, nothing else; a hint is shown as it stands."""
+    """Messages show ports and words as `{name}`, `{name:,}` or `{name:one|more}` alone; hints show none."""
     if "{" in rule.hint:
         table.refuse("`hint` is shown as it stands, ports in it too", "hint", "say it without `{}`")
     try:
@@ -225,5 +225,6 @@ def _check_says(table: Table, rule: Rule) -> None:
             table.refuse(
                 f"`says` shows {name!r}, which is no port of the rule", "says", did_you_mean(name, rule.ports), name
             )
-        if form not in ("", ",") or conversion:
-            table.refuse(f"`says` shows {name!r} in a way that is not {{{name}}} or {{{name}:,}}", "says", part=name)
+        if not re.fullmatch(r",?|[a-z]+\|[a-z]+", form or "") or conversion:
+            ways = f"{{{name}}}, {{{name}:,}} or {{{name}:row|rows}}"
+            table.refuse(f"`says` shows {name!r} in a way that is not {ways}", "says", part=name)

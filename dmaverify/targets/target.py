@@ -97,6 +97,11 @@ class Target:
         found: Mapping[str, str] = self.raw.get("machine", {}).get("cites", {})
         return found
 
+    def source_of(self, rule: str, said: str = "") -> str:
+        """What a finding of that rule rests on: this machine's documents, what the finding says, or the rule's own."""
+        record = self.rules.get(rule) or load_obligations().get(rule)
+        return self.cites.get(rule) or said or (record.source if record else "")
+
     def copies_of(self, source_tier: str, dest_tier: str) -> Route | None:
         """The route from one tier to another, where the machine moves there by copy instructions."""
         route = self.routes.get((source_tier, dest_tier))

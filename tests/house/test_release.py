@@ -66,3 +66,15 @@ def test_the_gate_runs_the_tests_and_the_linters() -> None:
     assert "set -euo pipefail" in lines
     assert lines.index("make test") < lines.index("make lint")
     assert os.access(gate, os.X_OK)
+
+
+def test_the_job_of_each_night_runs_scripts_that_are_there_and_take_what_it_says() -> None:
+    """A part that does not start would fail each night, and then nobody reads why."""
+    night = ROOT / ".ci" / "nightly"
+    assert os.access(night, os.X_OK)
+    parts = re.findall(r"draw (tests/\S+\.py)(.*?)(?:;|$)", night.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(parts) > 15
+    for script, given in parts:
+        text = (ROOT / script).read_text(encoding="utf-8")
+        for flag in re.findall(r"--([a-z]+) ", given):
+            assert re.search(rf'"(--)?{flag}"', text), f"{script} --{flag}"

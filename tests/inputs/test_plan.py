@@ -768,3 +768,13 @@ def test_an_entry_that_cannot_be_read_is_an_error_and_the_others_are_judged() ->
     with pytest.raises(InputErrors):
         load(HALF)
     assert load(HALF, "good").names == ("good",)
+
+
+def test_the_data_of_a_machine_is_told_as_such_and_no_plan_is() -> None:
+    machine = 'schema = 1\nname = "m"\n[tier.gm]\ntitle = "memory"\n[engines]\nkinds = ["dma"]\n'
+    with pytest.raises(InputErrors) as one:
+        read_plan_text(machine)
+    assert [error.message for error in one.value.errors] == ["this is the data of a machine, no plan"]
+    with pytest.raises(InputErrors) as many:
+        read_plan_text(machine + "[axes]\nA = 4\n")
+    assert "unknown key `engines`" in {error.message for error in many.value.errors}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import marshal
 import os
 import random
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ import pytest
 import z3
 from lab.draws import counted
 
+from dmaverify import api
 from dmaverify.cli.app import invoke
 from dmaverify.errors import InputError, Source
 from dmaverify.targets import table as table_module
@@ -360,6 +362,7 @@ def test_the_unchanged_texts_are_accepted() -> None:
         ('says = "writes start', 'said = "writes start', "rule toy/align: missing `says`"),
         ("{write_gcd} B, not", "{write_gdc} B, not", "`says` shows 'write_gdc'"),
         ("{write_gcd} B, not", "{write_gcd!r} B, not", "in a way that is not"),
+        ("{write_gcd} B, not", "{write_gcd:byte/bytes}, not", "in a way that is not"),
         ("{write_gcd} B, not", "{write_gcd B, not", "is no message"),
         ('hint = "pad the rows', 'hint = "pad {line_bytes}', "`hint` is shown as it stands"),
         ('source = "toy manual, 1.1; toy forum, thread 7"\n', "", "rule toy/align: missing `source`"),
@@ -487,12 +490,61 @@ def test_a_rule_for_gathers_that_nothing_asks_is_refused() -> None:
         ("limits = { line_bytes = 16 }", "", "reading half-line changes nothing"),
         ('hint = "pad the rows', 'hint = ""\n# ', "`hint` is empty"),
         ("[limit.line_bytes]", IDLE, "limit idle: no rule and no tier uses it"),
+        ("[limit.line_bytes]", '[machine.cites]\n"core/hazard" = "a page"\n\n[limit.line_bytes]',
+         "cites core/hazard: no such obligation"),
     ],
 )  # fmt: skip
 def test_the_lint_finds_what_loading_cannot(old: str, new: str, says: str) -> None:
     complaints = lint_target(read_target(Source("t", changed(old, new)), Source("r", SMT)))
     assert len(complaints) == 1
     assert says in complaints[0]
+
+
+@pytest.mark.parametrize(("value", "said"), [(1, "multiples of 1 byte, not"), (48, "multiples of 48 bytes, not")])
+def test_a_message_agrees_with_its_number(value: int, said: str) -> None:
+    target = read_target(Source("t", changed("{write_gcd} B, not", "{write_gcd:byte|bytes}, not")), Source("r", SMT))
+    assert said in target.rules["toy/align"].message({"write_gcd": value, "line_bytes": 32})
+
+
+VENDORS = re.compile("DMA Engine|Sequencer,|Memory Performance|furiosa|PTO|iDMA paper")
+
+
+@pytest.mark.parametrize("rule", [name for name in load_obligations() if name != "core/trace"])
+def test_what_every_machine_is_asked_rests_on_the_documents_of_no_other_machine(rule: str) -> None:
+    """The core's own words have no vendor, and a machine names its documents."""
+    assert not VENDORS.search(load_obligations()[rule].source)
+    for name in available_targets():
+        target = load_target(name)
+        assert target.source_of(rule) == target.cites.get(rule, load_obligations()[rule].source)
+
+
+TWICE = """
+schema = 1
+target = "{target}"
+[axes]
+R = 64
+C = 256
+[transfer.out]
+dtype  = "i8"
+loop   = {{ t = 4 }}
+source = {{ tier = "{tiers[0]}", element = "R = 16, C" }}
+dest.tier    = "{tiers[1]}"
+dest.base    = 65536
+dest.element = "R, C"
+dest.view    = {{ tile = "R", length = 16, start = "12 * t" }}
+[program.p]
+holds = ["{tiers[0]}"]
+step = [{{ transfer = "out" }}]
+"""
+
+
+def test_a_finding_names_the_documents_of_its_machine() -> None:
+    """Else a user of one machine is sent to the pages of another one."""
+    found = {}
+    for target, *tiers in (("rngd", "dm", "hbm"), ("idma", "mem", "mem"), ("toy", "ub", "gm")):
+        verdict = api.check(TWICE.format(target=target, tiers=tiers))[-1]
+        found[target] = {one.source.partition(",")[0] for one in verdict.errors if one.rule == "core/tiles-once"}
+    assert found == {"rngd": {"furiosa-opt v0.6.0"}, "idma": {"dmaverify"}, "toy": {"dmaverify"}}
 
 
 @pytest.mark.parametrize("stated", [True, False])

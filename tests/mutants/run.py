@@ -3,6 +3,7 @@
     python tests/mutants/run.py                         all of tests/mutants/mutants.toml
     python tests/mutants/run.py fuse-padding covers     those whose name holds one of the words
     python tests/mutants/run.py --search banks          which test of its suite notices a fault
+    python tests/mutants/run.py --share 3/30            every thirtieth, from the third on
     python tests/mutants/run.py --jobs 2 --list
 
 A fault is a file, an old text and a new one. The file is a hint: where it has moved, the text is looked for in the
@@ -140,15 +141,26 @@ def all_pass(chosen: Sequence[Mutant]) -> None:
             raise Lost(f"{failed} fails without any fault")
 
 
+def share(text: str) -> tuple[int, int]:
+    """`3/30` as two numbers, the first from 1 to the second."""
+    first, _, step = text.partition("/")
+    if not (first.isdecimal() and step.isdecimal() and 1 <= int(first) <= int(step)):
+        raise argparse.ArgumentTypeError(f"`{text}` is no share; write 3/30 for every thirtieth, from the third on")
+    return int(first), int(step)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", help="parts of names")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at once")
     parser.add_argument("--search", action="store_true", help="run the suites, not the named tests")
     parser.add_argument("--list", action="store_true", help="say where each is, and run nothing")
+    parser.add_argument("--share", type=share, default=(1, 1), metavar="K/N", help="every N-th, from the K-th on")
     options = parser.parse_args()
+    first, step = options.share
     try:
         chosen = [m for m in mutants() if not options.words or any(word in m.name for word in options.words)]
+        chosen = chosen[first - 1 :: step]
         places = all_places(chosen)
         if options.list:
             for mutant, place in zip(chosen, places, strict=True):

@@ -236,9 +236,7 @@ def test_steps_that_touch_nothing_of_each_other_may_change_places() -> None:
 
 def test_an_order_that_is_supposed_is_a_condition() -> None:
     answer = same((ROWS, BACK), (LOAD + STORE, BACK), ["hbm"])
-    assert answer.conditions == (
-        "`store` and `load` share one engine (they name none; the documents leave the choice to the compiler)",
-    )
+    assert answer.conditions == ("`store` and `load` share one engine (they name none, and nothing says which it is)",)
 
 
 # ---------------------------------------------------------------- accesses and rows

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -87,7 +89,7 @@ def test_rules_as_data_survive_json_and_quote_the_predicate() -> None:
     assert row["when"] == {"engines": ["dma"], "source": ["hbm"], "dest": ["dm"]}
     assert row["edges"][0]["first_bad"]["read_gcd"] == 4
     assert row == explain_id_json("rngd/hbm-dm-align")
-    assert by_id["core/consumes"] == explain_id_json("core/consumes")
+    assert by_id["core/consumes"] == explain_id_json("core/consumes", load_target("rngd"))
     assert by_id["rngd/commit-base"]["when"]["side"] == "write"
 
 
@@ -101,3 +103,14 @@ def test_targets_show_tiers_types_readings_and_the_number_of_rules() -> None:
     assert data["limits"]["packet_max"]["value"] == 4096
     assert ["hbm", "dm"] in data["routes"]
     assert data["rules"] == list(rngd.rules)
+
+
+def test_an_obligation_shows_where_each_machine_states_it_or_where_the_chosen_one_does(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    shutil.copytree(Path(__file__).resolve().parents[2] / "encodings" / "toy", folder)
+    with (folder / "target.toml").open("a", encoding="utf-8") as file:
+        file.write('\n[machine.cites]\n"core/covers" = "own manual, 3"\n')
+    own = load_target(str(folder))
+    assert explain_id_json("core/covers", own)["cites"] == {"toy": "own manual, 3"}
+    assert "on toy    own manual, 3" in explain_id("core/covers", own)
+    assert set(explain_id_json("core/covers")["cites"]) == {"idma", "rngd"}

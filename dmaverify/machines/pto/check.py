@@ -122,7 +122,7 @@ def check_function(
         asked += judged.asked
     findings = [*map(finding_of, (*kernel.remarks, *_idle(notes, kernel))), *judged.findings]
     findings = for_another(function, target, notes, _with_corruption(findings, kernel), judged)
-    findings = [replace(f, source=f.source or target.cites.get(f.rule, "")) for f in findings]
+    findings = [replace(f, source=target.source_of(f.rule, f.source)) for f in findings]
     open_ = {name for name, found in judged.obligations.items() if found[0] == "unknown"}
     findings, allowed = _suppressed(findings, notes, open_)
     known = (findings, is_open(kernel, judged, notes))

@@ -20,6 +20,7 @@ from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import Remark, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
+from dmaverify.prove.flow.pipe_state import HAZARDS
 from dmaverify.prove.flow.room import RULE as ROOM
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target
@@ -110,7 +111,7 @@ def _doubt(kernel: Kernel, judged: JudgedKernel) -> None:
         if one.severity is Severity.ERROR and kernel.lost and not said:
             inside = one.span is not None and any(at.start <= one.span.start < at.end for at in kernel.lost)
             said = "what is not followed decides what runs, or in which order" if inside or one.rule in _ORDERS else ""
-        if one.severity is Severity.ERROR and one.rule in _HAZARDS and kernel.fences and not said:
+        if one.severity is Severity.ERROR and one.rule in HAZARDS and kernel.fences and not said:
             said = f"what else the fence at line {kernel.fences[0].line} orders is not documented"
         why |= {one.rule: said} if said else {}
         found.append(replace(one, severity=Severity.WARNING) if said else one)
@@ -148,8 +149,7 @@ def other_machines(function: KernelFunction, target: Target) -> list[tuple[str, 
 
 
 MACHINE = "core/machine"
-_HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
-_ORDERS = ("core/definite", "core/flags", *_HAZARDS)
+_ORDERS = ("core/definite", "core/flags", *HAZARDS)
 
 
 def lowered_later(kernel: Kernel) -> bool:
@@ -161,7 +161,7 @@ def lowered_later(kernel: Kernel) -> bool:
 
 def _unordered(judged: JudgedKernel) -> str:
     """What the order of a text leaves open, by the lines of the first two accesses; empty where it leaves nothing."""
-    met = [f for f in judged.findings if f.rule in _HAZARDS]
+    met = [f for f in judged.findings if f.rule in HAZARDS]
     for one in met:
         if one.span is not None and one.labels:
             more = f", and {len(met) - 1} more" if len(met) > 1 else ""
@@ -169,7 +169,7 @@ def _unordered(judged: JudgedKernel) -> str:
     room, _, why = judged.obligations.get(ROOM, ("proved", "", ""))
     if room == "unknown" and not met:
         return why
-    open_ = any(judged.obligations.get(name, ("proved",))[0] == "unknown" for name in _HAZARDS)
+    open_ = any(judged.obligations.get(name, ("proved",))[0] == "unknown" for name in HAZARDS)
     return "whatever their accesses meet" if met or open_ or judged.given_up else ""
 
 

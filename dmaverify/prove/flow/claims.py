@@ -202,7 +202,7 @@ def _not_zero(claim: PlanMove, copy: Copy, at: int, state: int, count: int, widt
     return Finding(
         "core/padding", Severity.ERROR,
         f"padding that must be zero {said}: {count:,} bytes, the first at {first:,}", "destination", copy.span,
-        {"first": first, "count": count}, {"element": where, "write_address": first}, "obligations of the core",
+        {"first": first, "count": count}, {"element": where, "write_address": first},
         hint=hint, labels=(Label(claim.span, "the move that it should make"),),
     )  # fmt: skip
 

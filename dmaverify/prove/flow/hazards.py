@@ -27,7 +27,6 @@ from dmaverify.prove.meet import Meeting, Turned, found_meeting
 from dmaverify.values import dataclass, field
 
 RAW = "core/hazard-raw"
-HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 KINDS = {(True, False): "core/hazard-raw", (False, True): "core/hazard-war", (True, True): "core/hazard-waw"}
 BACK = {"raw": "war", "war": "raw", "waw": "waw"}
 MOST_STEPS = 1_000_000

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dmaverify.program.schedule import DMA_CONTEXT, Circle, Order, Program, order_of
 from dmaverify.prove.flow.hazards import Hazard, Hazards, hazards
 from dmaverify.prove.flow.touches import StepWork, flat_weights, named, where
-from dmaverify.targets.target import Target, load_obligations
+from dmaverify.targets.target import Target
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
@@ -26,8 +26,8 @@ _WORDS = {
 }
 
 
-SHARED = "share one engine (they name none; the documents leave the choice to the compiler)"
-ONE_ENGINE = "transfers that name no engine share one (which orders them; the documents leave that to the compiler)"
+SHARED = "share one engine (they name none, and nothing says which it is)"
+ONE_ENGINE = "transfers that name no engine share one (which orders them; nothing says that it is so)"
 IN_ORDER = "are done in the written order (an engine does things as it is given them; nothing orders its contexts)"
 CONTEXTS_IN_ORDER = "engines are given the work of several contexts in the written order (nothing orders contexts)"
 
@@ -49,7 +49,6 @@ def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
             step = program.steps[touch.step].name
             witness[name] = {"step": step, "does": _does(touch.writes), "counters": dict(named(touch, counters))}
         values["address"] = met.address * hazard.unit_bits // 8
-    record = load_obligations()[hazard.kind]
     same = hazard.first.step == hazard.second.step
     words = f"`{second.name}` {_WORDS[hazard.kind].replace(' it ', f' `{first.name}` ', 1)}"
     if same:
@@ -79,7 +78,6 @@ def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
         second.span,
         values,
         witness,
-        record.source,
         hint=hint,
         notes=(", ".join(sides),),
         labels=(Label(first.span, f"`{first.name}`"),) if first.span and not same else (),

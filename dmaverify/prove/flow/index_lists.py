@@ -43,7 +43,7 @@ def shared_lists(
             said = f"{both} are in the same bytes, nothing writes them in between, and no list is both: {why}"
             yield Finding(
                 "core/not-vacuous", Severity.ERROR, said, f"step {steps[j].name}", other.index.span,
-                {"first": steps[i].name, "second": steps[j].name}, source="obligations of the core: programs",
+                {"first": steps[i].name, "second": steps[j].name},
                 hint="give one of them bytes of its own, or say what writes it",
             )  # fmt: skip
 

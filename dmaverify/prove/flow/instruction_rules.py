@@ -214,7 +214,6 @@ class RuleJudge:
             span,
             {"first": first, "end": last},
             self.witness(reply),
-            "obligations of the core",
         )
         self.findings.append(made)
         return made

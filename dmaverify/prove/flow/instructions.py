@@ -87,7 +87,6 @@ class CopyJudge(RuleJudge):
                 copy.span,
                 {"first": shared},
                 None if reply is None else self.witness(reply),
-                "obligations of the core",
                 hint="move through another buffer",
             )
         )
@@ -136,7 +135,6 @@ class CopyJudge(RuleJudge):
                     copy.steps[0].spans[2] or copy.span,
                     {"loops": [s.label for s in copy.steps]},
                     {"made": clash},
-                    "obligations of the core; the order of rows is not promised",
                     hint="make every stride at least what one row, or one round of the inner loops, changes",
                 )
             )

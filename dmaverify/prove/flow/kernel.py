@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dmaverify.errors import many
 from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, torn_body
 from dmaverify.prove.flow.begun import there_at_start
 from dmaverify.prove.flow.concurrency import Starvation, starvation
 from dmaverify.prove.flow.declarations import may_share, read_otherwise, written_over
-from dmaverify.prove.flow.hazards import HAZARDS, Hazards, hazards
+from dmaverify.prove.flow.hazards import Hazards, hazards
 from dmaverify.prove.flow.hazards_told import (
     CONTEXTS_IN_ORDER,
     ONE_ENGINE,
@@ -30,6 +31,7 @@ from dmaverify.prove.flow.hazards_told import (
 )
 from dmaverify.prove.flow.hops import hop_findings
 from dmaverify.prove.flow.index_lists import shared_lists
+from dmaverify.prove.flow.pipe_state import HAZARDS
 from dmaverify.prove.flow.regions import REGIONS, region_findings
 from dmaverify.prove.flow.starving_told import starving_finding
 from dmaverify.prove.flow.steps_told import step_findings
@@ -79,7 +81,6 @@ class _Case(Judgement):
                 message,
                 "program",
                 self.program.span,
-                source="obligations of the core: programs",
                 hint=hint,
             )
         )
@@ -114,7 +115,8 @@ class _Case(Judgement):
                 elif verdict.status is not Status.PROVED and worst == "proved":
                     worst = "unknown"
         self.status["core/steps"] = worst
-        self.by["core/steps"] = f"{len(self.program.steps)} steps, {len(seen)} moves and accesses, each by itself"
+        said = "1 move or access" if len(seen) == 1 else f"{len(seen)} moves and accesses"
+        self.by["core/steps"] = f"{many(len(self.program.steps), 'step')}, {said}, each by itself"
 
     def replaced(self, works: Sequence[StepWork], order: Order | None) -> None:
         """Steps of which an iteration writes what a later one reads (`later`), which is refuted unless other steps of
@@ -358,7 +360,7 @@ def check_program(
     case.status.setdefault("core/well-formed", "proved")
     first = ("core/well-formed", "core/steps", *HAZARDS, *TILES, *REGIONS)
     names = (*first, *(name for name in case.status if name not in first))
-    return case.concluded(program.name, names, path, program.line, program.expect, f"{len(program.steps)} steps")
+    return case.concluded(program.name, names, path, program.line, program.expect, many(len(program.steps), "step"))
 
 
 def _meaningless(step: Step, case: _Case) -> bool:

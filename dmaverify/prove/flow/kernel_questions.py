@@ -23,8 +23,9 @@ from dmaverify.prove.flow.definite_questions import DEFINITE, definite_script
 from dmaverify.prove.flow.flag_questions import FLAGS
 from dmaverify.prove.flow.instruction_rules import HeldRule, RuleJudge
 from dmaverify.prove.flow.kernels import JudgedKernel, KernelProgram
-from dmaverify.prove.flow.order_questions import HAZARDS, order_scripts
+from dmaverify.prove.flow.order_questions import order_scripts
 from dmaverify.prove.flow.padding_questions import padding_script
+from dmaverify.prove.flow.pipe_state import HAZARDS
 from dmaverify.prove.flow.register_questions import MOST_READS, REGISTERS, register_script
 from dmaverify.prove.flow.stretches import Instant, Instants, script_of
 from dmaverify.prove.move.defined import NotCovered

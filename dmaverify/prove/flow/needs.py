@@ -32,9 +32,7 @@ def judge_needs(judge: CopyJudge, needs: Sequence[NumberNeed]) -> None:
             judge.worse(RULE, "unknown")
             said = f"not shown for all values: {need.says}"
             hint = "state ranges of the values that keep it, or do this only where it is so"
-            judge.findings.append(
-                Finding(RULE, Severity.WARNING, said, "", need.span, source="obligations of the core", hint=hint)
-            )
+            judge.findings.append(Finding(RULE, Severity.WARNING, said, "", need.span, hint=hint))
             continue
         reply = judge.contradicted(RULE, need.claim, need.when, need.runs, f": {need.says}")
         if reply is not None:
@@ -42,7 +40,7 @@ def judge_needs(judge: CopyJudge, needs: Sequence[NumberNeed]) -> None:
             reached = f"{value:,}" if value is not None else term_text(need.value, judge.world)
             said = f"{need.says}, and {reached} is needed of it"
             hint = "make offsets and sizes fit; they count elements"
-            _found(judge, RULE, said, (need.span, need.value), reply, "obligations of the core", hint)
+            _found(judge, RULE, said, (need.span, need.value), reply, hint)
 
 
 def judge_fits(judge: CopyJudge, fits: Sequence[Fit]) -> None:
@@ -65,11 +63,9 @@ def judge_fits(judge: CopyJudge, fits: Sequence[Fit]) -> None:
             reached = f"{value:,}" if value is not None else "a value"
             said = f"{term_text(fit.value, judge.world)} can be {reached}, which {fit.type} does not hold: it wraps"
             hint = "compute it in more bits, or state a smaller range"
-            _found(judge, WRAP, said, (fit.span, fit.value), reply, "MLIR arith", hint)
+            _found(judge, WRAP, said, (fit.span, fit.value), reply, hint)
 
 
-def _found(judge: CopyJudge, rule: str, said: str, at: tuple[Span, Lin], reply: Reply, source: str, hint: str) -> None:
+def _found(judge: CopyJudge, rule: str, said: str, at: tuple[Span, Lin], reply: Reply, hint: str) -> None:
     values = {"value": judge.value(at[1], reply)}
-    judge.findings.append(
-        Finding(rule, Severity.ERROR, said, "", at[0], values, judge.witness(reply), source, hint=hint)
-    )
+    judge.findings.append(Finding(rule, Severity.ERROR, said, "", at[0], values, judge.witness(reply), hint=hint))

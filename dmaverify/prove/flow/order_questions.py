@@ -21,6 +21,7 @@ from dmaverify.program.instructions import Copy, CopyTouch, Event, Signal, Use, 
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.flag_questions import FLAGS, FlagQuestions
 from dmaverify.prove.flow.pipe_clock import PipeClock
+from dmaverify.prove.flow.pipe_state import HAZARDS
 from dmaverify.prove.flow.stretches import Instant, Instants, Stretch, script_of, stretches_of
 from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.full import definitions
@@ -28,7 +29,6 @@ from dmaverify.prove.move.script import Script, ScriptWriter, conjunction
 from dmaverify.prove.smt import answers_to
 from dmaverify.values import dataclass
 
-HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 REACH = 4  # iterations between two of which the order is asked one by one
 MOST_QUESTIONS = 1_500
 

@@ -20,6 +20,7 @@ from dmaverify.verdict import Finding, Label, Severity
 Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); OLD means OLD or more; -n: n, or n and some turns
 Instance = tuple[int, Ages]
 Flagged = tuple[str, str, int]
+HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 OLD = 6  # ages from this on are one: "at least so many iterations ago"
 
 

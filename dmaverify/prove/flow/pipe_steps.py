@@ -34,6 +34,7 @@ from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.pipe_meets import LOADED, Meetings
 from dmaverify.prove.flow.pipe_state import (
+    HAZARDS,
     OLD,
     Ages,
     Encounter,
@@ -92,7 +93,7 @@ class PipeSteps:
     def _open(self, why: str, *, lost: bool = False) -> None:
         self.why = self.why or why
         self.lost = self.lost or lost
-        for name in ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw"):
+        for name in ("core/flags", *HAZARDS):
             if self.status.get(name) != "refuted":
                 self.status[name] = "unknown"
 

@@ -16,7 +16,7 @@ from dmaverify.program.instructions import OTHER_CORE, Branch, Copy, Event, Kern
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.lifted import flattened, near, rows_apart
 from dmaverify.prove.flow.loops import FEW_STEPS, SMALL_TRIP, At, most_followed, own_rhythm
-from dmaverify.prove.flow.pipe_state import EMPTY, OLD, Instance, State, gathered, renamed, running, shown_flag
+from dmaverify.prove.flow.pipe_state import EMPTY, HAZARDS, OLD, Instance, State, gathered, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
 from dmaverify.values import dataclass, field
 
@@ -44,7 +44,7 @@ class PipeJudge(PipeSteps):
     _flat: dict[int, list[Copy | Use] | None] = field(default_factory=dict)
 
     def judge(self, events: Sequence[Event]) -> None:
-        for name in ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw"):
+        for name in ("core/flags", *HAZARDS):
             self.status.setdefault(name, "proved")
         accesses = [e for e in every(events) if isinstance(e, (Copy, Use))]
         self.pipes = frozenset(e.pipe for e in accesses) | {

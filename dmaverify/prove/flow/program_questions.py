@@ -17,7 +17,8 @@ from collections.abc import Iterator, Sequence
 from dmaverify.language.affine import Lin
 from dmaverify.program.schedule import Order, Program
 from dmaverify.prove.flow.concurrency import Starvation
-from dmaverify.prove.flow.hazards import HAZARDS, KINDS, unordered
+from dmaverify.prove.flow.hazards import KINDS, unordered
+from dmaverify.prove.flow.pipe_state import HAZARDS
 from dmaverify.prove.flow.program_times import TimedWork, Times
 from dmaverify.prove.flow.region_questions import region_scripts
 from dmaverify.prove.flow.regions import REGIONS

@@ -122,7 +122,7 @@ def _finding(
         f"region {region.name}",
         region.span,
         values or {},
-        source=source or "obligations of the core: programs",
+        source=source,
         hint=hint,
         labels=labels,
     )
@@ -327,7 +327,6 @@ def _outside(step: Step, side: str, box: Box, region: Region, message: str) -> F
         f"step {step.name}",
         step.span,
         {"base": box.base, "end": box.end},
-        source="obligations of the core: programs",
         hint="make the region larger, or move one of them",
         labels=(Label(region.span, "the region"),) if region.span else (),
     )
@@ -351,7 +350,6 @@ def _alive(
         f"step {step.name}",
         step.span,
         {},
-        source="obligations of the core: programs",
         hint="order the step within the lifetime (`after`), or make the lifetime longer",
         labels=(Label(region.lifetime_span, "the lifetime"),) if region.lifetime_span else (),
     )

@@ -25,6 +25,5 @@ def step_findings(step: Step, name: str, verdict: Verdict, *, alone: bool) -> It
         f"step {step.name}",
         step.span,
         {"step": step.name, "errors": ids},
-        source="obligations of the core: programs",
         hint="see the findings above" if alone else f"see `{name}`",
     )

@@ -16,7 +16,6 @@ from dmaverify.program.schedule import Step
 from dmaverify.prove.flow.tile_cover import Unwritten
 from dmaverify.prove.flow.tile_outputs import Tiles
 from dmaverify.prove.flow.tiles import Together
-from dmaverify.targets.target import load_obligations
 from dmaverify.verdict import Edit, Finding, Label, Severity
 
 
@@ -33,7 +32,6 @@ def tile_findings(result: Together, steps: Sequence[Step]) -> Iterator[Finding]:
             f"step {second.name}", twice.second.span or second.span, dict(twice.where),
             {"position": dict(twice.where), "first": {"step": first.name, **twice.first_at},
              "second": {"step": second.name, **twice.second_at}},
-            load_obligations()["core/tiles-once"].source,
             hint=f"start the tiles at `{better}`: then they follow each other without gap (checked)" if better
             else "start the tiles their length apart, or let a step of the loop read each before it is written again",
             labels=(Label(twice.first.span, "and here"),) if first is not second and twice.first.span else (),
@@ -68,7 +66,7 @@ def _unwritten(result: Together, found: Unwritten, name: str, steps: Sequence[St
     return Finding(
         "core/tiles-cover", Severity.ERROR, message, f"step {steps[tiles[0].step].name}", tiles[0].span,
         dict(found.where or {}), {"position": dict(found.where)} if found.where else None,
-        load_obligations()["core/tiles-cover"].source, hint=f"{hint}; if it is meant, say `partial = true` in the view",
+        hint=f"{hint}; if it is meant, say `partial = true` in the view",
         labels=tuple(Label(one.span, "and these tiles") for one in tiles[1:] if one.span),
         edits=_start(found.better, tiles[0]),
     )  # fmt: skip

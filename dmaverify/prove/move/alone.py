@@ -57,8 +57,7 @@ def judge_move(case: Case) -> None:
     if _holds_nothing(transfer.dest, None if dest_opaque else dest):
         case.status["core/same-element"] = "proved"
         case.status["core/not-vacuous"] = "refuted"
-        told = promises_nothing(transfer.dest)
-        case.findings.append(replace(told, source=load_obligations()[told.rule].source))
+        case.findings.append(promises_nothing(transfer.dest))
     elif _holds_nothing(transfer.source, None if source_opaque else source):
         index = {} if dest_opaque else Side(transfer.dest, case.spaces[1], case.bits).cell_at(dest.origin).index
         _lacks(case, _told(index or {}), index or {}, next(iter(index or {}), ""))
@@ -178,7 +177,7 @@ def _dropped(case: Case, found: list[UnreadElement] | None) -> None:
             Finding(
                 "core/consumes", Severity.ERROR, one.told, "source",
                 case.transfer.source.element.span or case.transfer.source.span, {"axis": one.axis},
-                {"coordinates": {one.axis: one.coordinate}}, load_obligations()["core/consumes"].source,
+                {"coordinates": {one.axis: one.coordinate}},
                 hint=load_obligations()["core/consumes"].hint,
             )
         )  # fmt: skip
@@ -195,7 +194,6 @@ def _lacks(case: Case, what: str, index: Mapping[str, int], axis: str) -> None:
             case.transfer.dest.element.span or case.transfer.dest.span,
             {"axis": axis},
             {"coordinates": dict(index)},
-            load_obligations()["core/same-element"].source,
             hint=(
                 "name the whole axis in the source, or read it as a broadcast "
                 "(--reading core/same-element=broadcast-missing)"

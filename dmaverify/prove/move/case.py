@@ -35,7 +35,6 @@ from dmaverify.prove.options import Options as Options
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import derived
 from dmaverify.targets.rule import Rule
-from dmaverify.targets.target import load_obligations
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Edit, Finding, Label, Severity, Verdict
 
@@ -91,7 +90,6 @@ class Case(Judgement):
                 message,
                 "plan",
                 span,
-                source="obligations of the core",
                 hint=hint,
                 labels=labels,
                 notes=notes,
@@ -139,7 +137,6 @@ class Case(Judgement):
         return self.options.readings.get("core/consumes") == "strict"
 
     def _report(self, result: CoreResult, scene: Scene, what: str, proposals: Sequence[Repair]) -> None:
-        records = load_obligations()
         for broken in result.broken:
             finding = finding_of(broken, scene)
             if finding.rule == "core/consumes" and self.strict_consumes:
@@ -160,7 +157,6 @@ class Case(Judgement):
                     others = tuple(x for x in labels if x.span not in (finding.span, *at))
                     told = [(one.span, f"{one.printed}, must be {one.right}") for one in changes[:MOST_TOLD]]
                     labels = (*(Label(where, said) for where, said in told if where is not None), *others)
-            record = records.get(finding.rule)
             self.findings.append(
                 replace(
                     finding,
@@ -169,7 +165,6 @@ class Case(Judgement):
                     span=span,
                     labels=labels,
                     edits=edits,
-                    source=record.source if record else finding.source,
                 )
             )
 
@@ -330,7 +325,6 @@ class Case(Judgement):
                 span or self.transfer.span,
                 values,
                 witness,
-                "obligations of the core",
                 hint=hint,
                 labels=labels,
                 edits=edits,

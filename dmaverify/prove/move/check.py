@@ -37,7 +37,7 @@ from dmaverify.prove.move.views import (
     view_findings,
 )
 from dmaverify.prove.smt import Session
-from dmaverify.targets.target import Target, load_obligations, load_target
+from dmaverify.targets.target import Target, load_target
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity, Verdict
 
@@ -110,9 +110,8 @@ def _far(transfer: Transfer, dtype_bits: int, target: Target, spaces: tuple[Spac
             if abs(base) * 2 < LOCAL_LIMIT or tensor.base * 8 // unit <= base < end:
                 continue
             said = f"{verb} address {base * unit // 8:,}, outside of the {role}"
-            source = load_obligations()["core/in-bounds"].source
             span = text.base_span or text.span
-            found.append(Finding("core/in-bounds", Severity.ERROR, said, role, span, source=source))
+            found.append(Finding("core/in-bounds", Severity.ERROR, said, role, span))
     return found
 
 

@@ -88,7 +88,6 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
             dest.base_span or dest.span,
             {"from": low, "to": high - 1, **(BETWEEN if later else {})},
             _early_witness(commands, early, case.spaces[0]) if isinstance(early, Early) else None,
-            source="obligations of the core",
             hint=f"place the destination at {-(-ends[0] // 8)} or later, or move through another region",
             labels=(Label(source.span, "the source"),) if source.span else (),
             notes=("found in the commands that the stream gives",)

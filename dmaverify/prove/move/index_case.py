@@ -29,13 +29,11 @@ from dmaverify.prove.move.ports import bare_numbers, tensor_facts
 from dmaverify.prove.move.preconditions import foreign, unmet
 from dmaverify.prove.move.static import Instance, Ruling
 from dmaverify.targets.rule import Rule
-from dmaverify.targets.target import load_obligations
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 _SHARED = "no source says whether a gather fills the elements that share a number"
 RUN_TIME = "at run time"  # how assumptions end that somebody promises
-SOURCE = "furiosa-opt v0.6.0, dma_gather_scaled, dma_gather_unscaled and dma_scatter; Sequencer, Indirect Access"
 
 
 @dataclass
@@ -77,11 +75,10 @@ class IndexCase(Judgement):
     def broken(self, rule: str, message: str, span: Span | None, hint: str, values: Mapping[str, int] | None = None,
                labels: tuple[Label, ...] = (), basis: str = "documented") -> None:  # fmt: skip
         self.status[rule] = "refuted"
-        record = load_obligations().get(rule)
         self.findings.append(
             Finding(
                 rule, Severity.ERROR, message, "index", span or self.move.span, dict(values or {}),
-                dict(values) if values else None, record.source if record else SOURCE, basis, hint, labels=labels,
+                dict(values) if values else None, "", basis, hint, labels=labels,
             )
         )  # fmt: skip
 

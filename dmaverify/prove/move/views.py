@@ -30,12 +30,11 @@ from dmaverify.prove.meet import Walk, found_meeting, shared
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import module_name
 from dmaverify.targets.rule import Rule
-from dmaverify.targets.target import Target, load_obligations
+from dmaverify.targets.target import Target
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Severity
 
 MOST_ITERATIONS = 64  # of views, for rules of a machine's own facts
-SOURCE = "furiosa-opt v0.6.0, views (tile: start is a position of the digit, its end is not checked)"
 
 
 # ---------------------------------------------------------------- commands that move
@@ -148,12 +147,11 @@ def place_findings(views: Views) -> Iterator[Finding]:
 def _finding(
     rule: str, message: str, window: TileWindow, hint: str, views: Views, counters: Sequence[int], shown: dict[str, Any]
 ) -> Finding:
-    record = load_obligations()[rule]
     values = loop_values(views.turns, counters)
     witness = {"iteration": values, **shown} if values else shown
     return Finding(
         rule, Severity.ERROR, message, "view", window.span, dict(values), witness,
-        source=f"{SOURCE}; {record.source}", hint=hint,
+        hint=hint,
     )  # fmt: skip
 
 

@@ -19,9 +19,9 @@ from dmaverify.language.numbers import Poly
 from dmaverify.program.access import Access
 from dmaverify.program.schedule import Program
 from dmaverify.prove.flow.begun import STATED
-from dmaverify.prove.flow.hazards import HAZARDS
 from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, IN_ORDER, ONE_ENGINE, SHARED
 from dmaverify.prove.flow.kernel import TILES, check_program
+from dmaverify.prove.flow.pipe_state import HAZARDS
 from dmaverify.prove.flow.regions import REGIONS
 from dmaverify.prove.move.check import EACH_ITERATION, check_access, check_transfer
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask
@@ -369,6 +369,6 @@ def _open(cover: SizeCover, why: str, left: Mapping[str, int]) -> Verdict:
 def _vacuous(template: Template) -> Verdict:
     finding = Finding(
         "core/not-vacuous", Severity.ERROR, f"no sizes are admitted: {describe(template)}", "plan", template.span,
-        source="obligations of the core", hint="widen a range, or drop a relation",
+        source=template.machine.source_of("core/not-vacuous"), hint="widen a range, or drop a relation",
     )  # fmt: skip
     return Verdict(template.name, "", Status.REFUTED, (finding,), (Obligation("core/not-vacuous", "refuted"),))
