@@ -49,14 +49,15 @@ class World:
         shown: str = "",
         loaded: bool = False,
         varies: tuple[str, ...] = (),
+        alone: bool = False,
     ) -> Lin:
-        """A new symbol; a name that is taken gets a number."""
+        """A new symbol; a name that is taken gets a number. `alone`: the value itself, where there is one alone."""
         base, number = name, 1
         while name in self.symbols:
             number += 1
             name = f"{base}_{number}"
         self.symbols[name] = RangedSymbol(name, low, high, stated, (), side, shown or name, loaded, varies)
-        return Lin(0, ((name, 1),))
+        return Lin(low) if alone and low is not None and low == high else Lin(0, ((name, 1),))
 
     def _derive(self, definition: tuple[object, ...], low: int | None, high: int | None) -> Lin:
         name = self.derived.get(definition)
@@ -289,9 +290,8 @@ class World:
     def _derive_free(self, symbol: RangedSymbol) -> Lin:
         key = ("earlier", symbol.name)
         if key not in self.derived:
-            made = self.free(
-                f"{symbol.name}_before", symbol.low, symbol.high, stated=symbol.stated, loaded=symbol.loaded
-            )
+            ends = (symbol.low, symbol.high)
+            made = self.free(f"{symbol.name}_before", *ends, stated=symbol.stated, loaded=symbol.loaded)
             name = made.terms[0][0]
             self.symbols[name] = replace(self.symbols[name], shown=f"earlier {symbol.shown}")
             self.derived[key] = name

@@ -51,12 +51,15 @@ class CopyStep:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Padding asked for: the raw value (None: not known), its width, the counts before and behind as written."""
+    """Padding asked for: the raw value (None: not known), its width, the counts before and behind as written, and
+    whether the instruction takes a value of that type.
+    """
 
     value: int | None
     value_bytes: int
     left: Lin
     right: Lin
+    listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +159,7 @@ class Use:
     bytes: int = 1
     per: int = 1
     foreign: bool = False
-    needs: str = ""  # what must have been written of what it reads: stored (else an error), computed (else open)
+    needs: str = ""  # what must have been written of what it reads: stored (else an error), computed (else open), made
     step: int = -1
     at_once: bool = False
     atomic: str = ""  # what it does to elements of memory instead of writing them

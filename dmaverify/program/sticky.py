@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dmaverify.language.affine import Cond, Lin
+from dmaverify.language.affine import TRUE, Cond, Lin
 from dmaverify.values import dataclass
 
 Held = tuple[Lin | None, ...]
@@ -30,6 +30,7 @@ class RegisterRead:
     register: str
     values: Held
     by: str
+    when: Cond = TRUE  # what it needs that for
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@
 (define-fun pto/pad-value ((pad_bytes Int) (write_item_bytes Int) (pad_zero Int)) Bool
   (or (= pad_bytes write_item_bytes) (= pad_zero 1)))
 
+(define-fun pto/pad-type ((pad_listed Int)) Bool (= pad_listed 1))
+
 (define-fun pto/tail-block ((row_bytes Int) (padded Int) (ub_line_bytes Int)) Bool
   (or (= padded 1) (= 0 (mod row_bytes ub_line_bytes))))
 

@@ -354,7 +354,7 @@ class _Drawn:
     def _work(self, name: str, one: str, two: str, out: list[Work]) -> str | None:
         """One operation, with what it needs before it; the tile of its result."""
         work, (rows, cols) = tile_work(shipped())[name], self.valid
-        known = signatures(shipped()).get(name.removeprefix("pto."))
+        known = next(iter(signatures(shipped()).get(name.removeprefix("pto."), ())), None)
         listed = known.of.get("T", ()) if known else ()
         whole = known is not None and "I" in known.makes
         if (listed and DTYPES[self.item] not in listed) or (whole and self.item == 1):

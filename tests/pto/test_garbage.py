@@ -476,7 +476,7 @@ def operation(name: str) -> str:
     two |= {"vexpdiff", "vabsdif", "vaddrelu", "vsubrelu", "vaxpy", "vsel"}
     count = 3 if name == "vmula" else 2 if name in two else 1
     scalar, kind = (
-        ("%one, ", "i64, ") if name in signatures(shipped()) and "s" in signatures(shipped())[name].takes else ("", "")
+        ("%one, ", "i64, ") if any("s" in form.takes for form in signatures(shipped()).get(name, ())) else ("", "")
     )
     return f"%w = pto.{name} {'%v, ' * count}{scalar}%in : {f'{F32}, ' * count}{kind}{B32} -> {F32}"
 

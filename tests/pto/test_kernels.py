@@ -139,6 +139,31 @@ def test_copies_inside_ub_are_ordered_by_a_barrier_of_all_pipes_alone() -> None:
     assert errors(check(inner + load() + SYNC + move)) == {"core/hazard-raw"}
 
 
+@pytest.mark.parametrize(
+    ("dest", "status", "found"),
+    [
+        ("%other", Status.PROVED, set()),  # the two buffers in turn: which one is read differs, and so does the other
+        ("%turn", Status.REFUTED, {"core/overlap"}),
+        ("%u", Status.REFUTED, {"core/overlap"}),  # in every second iteration
+    ],
+)
+def test_copies_inside_ub_between_buffers_in_turn_are_apart_in_each_iteration(
+    dest: str, status: Status, found: set[str]
+) -> None:
+    turn = "  %par = arith.remui %i, %c2 : i64\n  %at = arith.muli %par, %c1024 : i64\n"
+    turn += "  %left = arith.subi %c1024, %at : i64\n"
+    turn += "".join(
+        f"  {p} = pto.castptr {n} : i64 -> !pto.ptr<f32, ub>\n" for p, n in (("%turn", "%at"), ("%other", "%left"))
+    )
+    kinds = "!pto.ptr<f32, ub>, !pto.ptr<f32, ub>, i64, i64, i64, i64"
+    move = f"  pto.mte_ub_ub %turn, {dest}, %c4 nburst(%c8, %c0, %c0) : {kinds}\n"
+    fence = "  pto.barrier #pto.pipe<PIPE_ALL>\n"
+    body = load() + fence + f"  scf.for %i = %c0 to %n step %c1 : i64 {{\n{turn}{move}{fence}  }}\n"
+    verdict = check(body, "// dmaverify: assume %n in 1..9\n")
+    assert (verdict.status, errors(verdict)) == (status, found)
+    assert verdict.status is Status.PROVED or verdict.errors[0].witness is not None
+
+
 # ---------------------------------------------------------------- registers
 
 
@@ -177,6 +202,29 @@ def test_what_loops_leave_on_each_path_is_no_error_in_a_loop_that_one_path_never
     assert verdict.status is (Status.REFUTED if found else Status.UNKNOWN)
 
 
+def test_loops_that_each_side_of_a_branch_sets_are_those_of_its_condition() -> None:
+    """The first row of the second side lies on the last of the first loop."""
+    far, near = (f"  pto.set_loop1_stride_outtoub {n}, {n} : i64, i64\n" for n in ("%c1024", "%c128"))
+    sizes = "  pto.set_loop_size_outtoub {0}, %c1 : i64, i64\n".format
+    sides = f"  scf.if %f {{{{\n{{0}}  }}}} else {{{{\n{{1}}  }}}}\n{COPY.format(bit='%off')}"
+    assert check(sides.format(far + sizes("%c2"), far + sizes("%c4"))).findings == ()
+    assert (
+        check(sides.format(far + sizes("%c2"), sizes("%c1"))).findings == ()
+    )  # where it does not loop, none is needed
+    assert errors(check(sides.format(far + sizes("%c2"), near + sizes("%c4")))) == {"core/writes-once"}
+    assert errors(check(sides.format(far + sizes("%c2"), sizes("%c4")))) == {"core/registers"}
+
+
+def test_loops_that_no_copy_runs_are_told_of_either_side_of_a_branch() -> None:
+    sizes = "  pto.set_loop_size_outtoub {0}, %c1 : i64, i64\n".format
+    strides = "  pto.set_loop1_stride_outtoub %c1024, %c1024 : i64, i64\n"
+    sides = strides + f"  scf.if %f {{\n{sizes('%c2')}  }} else {{\n{sizes('%c4')}  }}\n"
+    assert check(sides + COPY.format(bit="%off")).findings == ()
+    told = [f.message for f in check(load() + sides).findings]
+    assert len(told) == 1
+    assert "no copy runs them" in told[0]
+
+
 def test_what_a_branch_tells_apart_in_a_loop_is_no_error_where_the_branch_before_it_told_the_same() -> None:
     """Where %f holds, the loop sets the size that the other path comes with."""
     sizes = "  pto.set_loop_size_outtoub {0}, %c1 : i64, i64\n".format
@@ -203,6 +251,29 @@ def test_a_padding_value_of_another_type_is_found() -> None:
     assert errors(check(value.format("f16") + COPY.format(bit="%on"))) == {"pto/pad-value"}
 
 
+@pytest.mark.parametrize(
+    ("item", "value", "found"),
+    [
+        ("f32", "i32", set()),
+        ("f32", "ui32", {"pto/pad-type"}),  # integers have no sign in their type
+        ("i8", "ui8", {"pto/pad-type"}),
+        ("ui8", "i8", set()),
+        ("i64", "i64", {"pto/pad-type"}),
+        ("i64", "i32", {"pto/pad-value"}),  # of 64 bits 0 alone is meant
+    ],
+)
+def test_a_padding_value_has_one_of_the_types_that_the_instruction_takes(
+    item: str, value: str, found: set[str]
+) -> None:
+    body = f"  %z = arith.constant 1 : {value}\n  %p = pto.castptr %a : !pto.ptr<f32, gm> -> !pto.ptr<{item}, gm>\n"
+    body += f"  %q = pto.castptr %c0 : i64 -> !pto.ptr<{item}, ub>\n"
+    inline = f"  pto.mte_gm_ub %p, %q, %c0, %c100 nburst(%c1, %c128, %c128) pad(%z) : !pto.ptr<{item}, gm>, "
+    inline += f"!pto.ptr<{item}, ub>, i64, i64, i64, i64, i64, pad {value}\n"
+    set_first = f"  pto.set_mov_pad_val %z : {value}\n" + COPY.format(bit="%on").replace("%a, %u", "%p, %q")
+    for copy in (inline, set_first.replace("ptr<f32", f"ptr<{item}")):
+        assert errors(check(body + copy)) == found
+
+
 # ---------------------------------------------------------------- values that are read
 
 
@@ -220,6 +291,13 @@ def test_nothing_stored_before_it_was_loaded() -> None:
 
 
 # ---------------------------------------------------------------- symbolic counts
+
+
+@pytest.mark.parametrize(("most", "status"), [(128, Status.PROVED), (160, Status.REFUTED)])
+def test_an_argument_of_one_value_is_that_number(most: int, status: Status) -> None:
+    pitched = load("%c100").replace("%c128, %c128)", "%c128, %n)")
+    body = pitched + SYNC + store("%c100")
+    assert check(body, f"// dmaverify: assume %n in {most}..{most}\n").status is status
 
 
 def test_a_row_count_from_an_argument_is_proved_for_its_whole_range() -> None:

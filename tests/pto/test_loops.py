@@ -661,7 +661,7 @@ func.func @k(%s: {GM}, %n: index) {{
   %one = arith.constant 1 : i64
   %l = arith.constant 256 : i64
   %d = pto.castptr %z : i64 -> {UB}
-  %x = arith.xori %n, %c2 : index
+  %x = arith.andi %n, %n : index
   %rounds = scf.for %i = BOUNDS iter_args(%r = %z) -> (i64) {{
     %more = arith.addi %r, %one : i64
     {LOAD.replace("%z, %l", "%l, %l")}

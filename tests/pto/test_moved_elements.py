@@ -263,8 +263,8 @@ HALVED = kind(ROWS, COLS, (4, COLS))
     ("body", "status"),
     [
         (added(made("t", WHOLE, ROWS, COLS) + made("u", WHOLE, ROWS, COLS)), Status.PROVED),
-        (added(made("t", WHOLE, ROWS, COLS) + made("u", WHOLE)), Status.UNKNOWN),  # nothing is there
-        (added(made("t", WHOLE) + made("u", WHOLE, ROWS, COLS)), Status.UNKNOWN),
+        (added(made("t", WHOLE, ROWS, COLS) + made("u", WHOLE)), Status.REFUTED),  # nothing is there
+        (added(made("t", WHOLE) + made("u", WHOLE, ROWS, COLS)), Status.REFUTED),
         (added(made("t", HALVED, 4, COLS) + made("u", WHOLE, ROWS, COLS), HALVED), Status.UNKNOWN),
         (added(made("t", WHOLE, ROWS, COLS) + made("u", HALVED, 4, COLS), into=HALVED, rows=4), Status.PROVED),
     ],

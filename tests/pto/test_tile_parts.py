@@ -336,3 +336,32 @@ def test_a_tile_that_is_written_takes_of_another_the_bytes_that_they_share(
     fine = fine and layout != BOXES
     assert (check(body).status is Status.PROVED) == fine
     assert run(body).isdisjoint(("definite", "computed")) == fine or layout == BOXES
+
+
+def subset(row: object, col: int, rows: int, cols: int, valid: int = ROWS) -> str:
+    """A part whose type nobody writes, of a tile of which so many rows are loaded and valid."""
+    of, at = kind(ROWS, COLS, f"v_row={valid}, v_col={COLS}"), f"%c{row}" if isinstance(row, int) else row
+    body = f"  %t = pto.alloc_tile : {of}\n" + moved("tload", "t", (valid, COLS), of=of)
+    return body + f"  %u = pto.subset %t[{at}, %c{col}] sizes [{rows}, {cols}] : {of}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "found"),
+    [
+        (subset(0, 0, 4, 16) + moved("tstore", "u", (4, 16)), Status.PROVED, set()),
+        (subset(4, 16, 4, 16) + moved("tstore", "u", (4, 16)), Status.PROVED, set()),
+        (subset("%n", 0, 4, 16) + moved("tstore", "u", (4, 16)), Status.PROVED, set()),
+        (subset(4, 0, 4, 16, 6) + moved("tstore", "u", (2, 16)), Status.PROVED, set()),  # two rows of it are valid
+        (subset("%n", 0, 4, 16, 6) + moved("tstore", "u", (4, 16)), Status.UNKNOWN, set()),
+        (subset(5, 0, 4, 16) + moved("tstore", "u", (4, 16)), Status.REFUTED, {"bounds"}),
+        (subset(0, 4, 4, 16) + moved("tstore", "u", (4, 16)), Status.UNKNOWN, {"open"}),  # inside of a block
+    ],
+    ids=["first", "last", "any", "valid", "open", "beyond", "in a block"],
+)
+def test_a_part_without_a_type_is_as_valid_as_what_it_is_of(body: str, status: Status, found: set[str]) -> None:
+    verdict = check(body, "// dmaverify: assume %n in 0..4\n")
+    assert verdict.status is status
+    try:
+        assert run(body) == found
+    except Beyond:
+        assert found == {"open"}

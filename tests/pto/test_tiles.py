@@ -100,7 +100,6 @@ def test_faults_of_tiles_are_refuted(old: str, new: str, found: str) -> None:
         PARTS + tile("t", "!pto.tile_buf<vec, 8x16xf32, valid=?x16>", "valid_row = %n") + op("tstore", "%t", "%pb"),
         MOVE + op("tscatter", "%t, %t", "%t"),  # not known
         MOVE + op("tbrandnew", "%t", "%t"),
-        PARTS + tile("t") + tile("u") + op("tadd", "%t, %t", "%u") + op("tstore", "%u", "%pb"),  # of nothing
         MOVE + "  pto.tstore ins(%nobody : f32) outs(%pb : f32)\n",
     ],
 )
@@ -108,6 +107,27 @@ def test_what_is_not_known_of_tiles_is_open(body: str) -> None:
     verdict = check(body)
     assert verdict.status is not Status.PROVED
     assert verdict.status is Status.UNKNOWN or errors(verdict) == ["core/in-bounds"]
+
+
+OF_NOTHING = PARTS + "".join(map(tile, "tuv")) + op("tload", "%pa", "%t") + op("tadd", "%t, %u", "%v")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "found"),
+    [
+        (OF_NOTHING + op("tstore", "%v", "%pb"), Status.REFUTED, {"computed", "definite"}),
+        (OF_NOTHING + op("tabs", "%v", "%u") + op("tstore", "%u", "%pb"), Status.REFUTED, {"computed", "definite"}),
+        (OF_NOTHING + op("tabs", "%t", "%v") + op("tstore", "%v", "%pb"), Status.UNKNOWN, {"computed"}),
+        (OF_NOTHING + op("tstore", "%t", "%pb"), Status.UNKNOWN, {"computed"}),
+        (PARTS + tile("u") + f"  scf.for %i = %c0 to %c4 step %c1 {{\n{op('tload', '%pa', '%u')}  }}\n"
+         + op("tabs", "%u", "%u") + op("tstore", "%u", "%pb"), Status.PROVED, set()),
+    ],
+    ids=["stored", "computed again", "made anew", "not stored", "loaded in a loop"],
+)  # fmt: skip
+def test_what_is_computed_of_nothing_is_refuted_where_it_is_stored(body: str, status: Status, found: set[str]) -> None:
+    verdict = check(body)
+    assert (verdict.status, errors(verdict)) == (status, ["core/definite"] if status is Status.REFUTED else [])
+    assert run(body) == found
 
 
 LOADED = part("pa", "av") + tile("t") + op("tload", "%pa", "%t")
@@ -120,9 +140,9 @@ COLUMN = tile("s", "!pto.tile_buf<loc=vec, dtype=f32, rows=8, cols=1, v_row=8, v
         (op("tadd", "%t, %t", "%u"), Status.PROVED),
         (op("tadds", "%t, %f", "%u"), Status.PROVED),
         (op("texpands", "%f", "%u"), Status.PROVED),
-        (op("tadd", "%t, %u", "%u"), Status.UNKNOWN),
+        (op("tadd", "%t, %u", "%u"), Status.REFUTED),
         (COLUMN + op("trowmax", "%t, %u", "%s") + op("trowexpand", "%s", "%u"), Status.PROVED),
-        (COLUMN + op("trowexpand", "%s", "%u"), Status.UNKNOWN),
+        (COLUMN + op("trowexpand", "%s", "%u"), Status.REFUTED),
         (COLUMN + op("trowmax", "%t, %u", "%s") + op("trowexpandsub", "%t, %s", "%u"), Status.PROVED),
         (op("trowmax", "%t, %t", "%u"), Status.REFUTED),  # its first column alone is written
         (op("tcolmax", "%t", "%u"), Status.REFUTED),

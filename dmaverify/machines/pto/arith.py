@@ -181,15 +181,20 @@ class Arithmetic(Values):
             return self._floored(op, a, Lin(divisor))
         if a.is_const and op in _EITHER_WAY:
             return Lin({"andi": a.const & n, "ori": a.const | n, "xori": a.const ^ n}[op])
-        made = self._masked(op, a, n) if op in _EITHER_WAY else None
-        return self.unfollowed(stmt.result) if made is None else made
+        return self._masked(op, a, n) if op in _EITHER_WAY else self.unfollowed(stmt.result)
 
-    def _masked(self, op: str, a: Lin, n: int) -> Lin | None:
-        """Bits of a value and a number whose ones are all the low bits, or all but the low ones."""
-        low = n if n >= 0 else ~n
-        if low & (low + 1):
-            return None
-        rest = self.world.modulo(a, low + 1)
+    def _masked(self, op: str, a: Lin, n: int) -> Lin:
+        """Bits of a value and a number: of each run of ones of that, or of its zeros if it is negative, as many bits of
+        the value from where the run begins.
+        """
+        left = n if n >= 0 else ~n
+        rest, at = ZERO, 0
+        while left:
+            zeros = (left & -left).bit_length() - 1
+            ones = (~(left >> zeros) & ((left >> zeros) + 1)).bit_length() - 1
+            at, left = at + zeros, left >> (zeros + ones)
+            rest = rest + self.world.modulo(self.world.divide(a, 1 << at), 1 << ones) * (1 << at)
+            at += ones
         if op == "andi":
             return rest if n >= 0 else a - rest
         if op == "ori":

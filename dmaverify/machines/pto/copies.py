@@ -193,10 +193,6 @@ class CopyReader(TypeReader):
         types = self._typed_tail(cursor)
         known = self._of(value)
         kind = known if known.kind in ("int", "float") else types[0] if types else OTHER
-        if kind.name.startswith("ui"):
-            raise InputError(
-                f"{op.name}: `{kind.name}` is refused by the assembler", value.span, "use a signless integer"
-            )
         return SetPad(op.span, value, kind)
 
     def _atomic(self, op: Op) -> Stmt:

@@ -17,7 +17,7 @@ import numpy as np
 from dmaverify.execute.address import strided
 from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto.running import MOST_MOVED
-from dmaverify.machines.pto.tiles import TileType, TileWork, in_form
+from dmaverify.machines.pto.tiles import TilePart, TileType, TileWork, in_form
 from dmaverify.values import dataclass, replace
 
 PRODUCTS = ("pto.tmatmul", "pto.tgemv")
@@ -122,8 +122,12 @@ def reshaped(tile: CellTile, kind: TileType | None) -> CellTile:
     return replace(tile, kind=kind, rows=kind.v_row, cols=kind.v_col, pitch=kind.cols)
 
 
-def part_kind(own: TileType, kind: TileType | None, sizes: tuple[int, ...], at: tuple[int, int]) -> TileType:
+def part_kind(tile: CellTile, part: TilePart, at: tuple[int, int]) -> TileType:
     """The type of a part of a tile, in rows as far apart as those of the tile, or all of it."""
+    own, kind, sizes = tile.kind, part.type, part.sizes
+    if part.infers:  # its valid region is what of it lies in that of the tile
+        has = [min(size, max(0, n - a)) for size, n, a in zip(sizes, (tile.rows, tile.cols), at, strict=True)]
+        kind = replace(own, rows=sizes[0], cols=sizes[1], v_row=has[0], v_col=has[1])
     if kind is None or sizes != (kind.rows, kind.cols):
         raise Beyond("a part of a tile of a type that is not told")
     straight = own.cols == kind.cols == 1 or not (kind.column_major or own.column_major)

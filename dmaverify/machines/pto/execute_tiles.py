@@ -185,7 +185,7 @@ class TileRun(RunOrder):
     def _part_of(self, tile: CellTile, stmt: TilePart) -> CellTile:
         """Cells of the same owner, in rows as far apart as those of the tile."""
         own, (row, col) = tile.kind, (self._int(one) for one in stmt.offsets)
-        kind = part_kind(own, stmt.type, stmt.sizes, (row, col))
+        kind = part_kind(tile, stmt, (row, col))
         stated = zip((kind.v_row, kind.v_col), stmt.valid or (None, None), strict=True)
         rows, cols = (self._int(one) if n is None and one is not None else n for n, one in stated)
         if rows is None or cols is None:

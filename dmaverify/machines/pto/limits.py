@@ -14,7 +14,7 @@ from dmaverify.errors import InputError, Span
 from dmaverify.targets.target import Target, load_target
 
 _SECTIONS = ("machine", "operands", "tile", "vector")
-_NAMED = ("arch", "rooms")  # of [machine]
+_NAMED = ("arch", "rooms", "pad_types")  # of [machine]
 
 
 @lru_cache(maxsize=1)

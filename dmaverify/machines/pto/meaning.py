@@ -19,7 +19,7 @@ from dmaverify.machines.pto.both_sides import beside_each_other
 from dmaverify.machines.pto.counted import Counted, by_sums, counted
 from dmaverify.machines.pto.ops import CUBE, Stmt
 from dmaverify.machines.pto.rank_events import beside_flags
-from dmaverify.machines.pto.registers import behind_branch, joined
+from dmaverify.machines.pto.registers import behind_branch, joined, waiting_behind
 from dmaverify.machines.pto.stated import Setting, relate
 from dmaverify.machines.pto.values import Kernel, copies_in, name_of
 from dmaverify.program.instructions import (
@@ -312,17 +312,19 @@ class _Meaning(Accesses):
             events = self.block(stmt.then if decided else stmt.other)
             self.gives(stmt.results, self.yielded)
             return events
-        before, outside, sides = dict(self.registers), self.when, self.sides
-        arms, given, begun, after, kept, kept_before = [], [], [], [], [], self.kept
+        before, outside, sides, set_before = dict(self.registers), self.when, self.sides, self.waiting
+        arms, given, begun, after, kept, kept_before, left = [], [], [], [], [], self.kept, []
         for condition, body in ((when, stmt.then), (when.negated(), stmt.other)):
             self.when, self.sides, self.yielded, self.kept = (*outside, condition), (*sides, condition), [], []
             begun.append(self.under(before))
-            self.registers = dict(begun[-1])
+            self.registers, self.waiting = dict(begun[-1]), dict(set_before)
             arms.append(tuple(self.block(body)))
             given.append(self.yielded)
             after.append(self.registers)
+            left.append(self.waiting)
             kept.append(self.kept)
         self.when, self.sides = outside, sides
+        self.waiting = waiting_behind(set_before, left)
         self.registers = self.under(behind_branch(before, begun, after, when, stmt.span))
         self.kept = [*kept_before, RegisterBranch((kept[0], kept[1]), self.held(self.registers), stmt.span.line, when)]
         self.gives(stmt.results, [self._select(when, left, right) for left, right in zip(*given, strict=False)])

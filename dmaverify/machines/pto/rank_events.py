@@ -53,7 +53,7 @@ class RankMeaning(TileMeaning):
             self.suppose(f"{stmt.name} at line {stmt.span.line} ends, and what other ranks write is there by then")
         self.kernel.signals += 0 if self.dry else 1
         touch = CellTouch(self._elements(signal, "data" if stmt.writes else "read"))
-        used = self._use(stmt.name, "S", [touch], stmt, stores=True)
+        used = self._use(stmt.name, "S", [touch], stmt, "stored")
         return [replace(one, inferred="order", atomic="add i32" if stmt.adds else "") for one in used]
 
     def _rankcopy(self, stmt: RankCopy) -> list[Use] | None:
@@ -85,7 +85,7 @@ class RankMeaning(TileMeaning):
         through = [self._cells(tile, self._all(tile), "unknown", why) for tile in tiles]
         self.kernel.tile_moves += 0 if self.dry else 1
         atomic = f"add {tiles[0].kind.dtype}" if stmt.adds else ""
-        used = [replace(one, atomic=atomic) for one in self._use(stmt.name, COMM, ends, stmt, stores=True)]
+        used = [replace(one, atomic=atomic) for one in self._use(stmt.name, COMM, ends, stmt, "stored")]
         used += self._use(stmt.name, COMM, through, stmt)
         return [replace(one, inferred=one.inferred or "order") for one in used]
 

@@ -366,7 +366,7 @@ _NAMES = {
     "_memory_barrier": "pto.mem_bar",
     "element": "pto.tgetval pto.tsetval",
     "reshaped": "pto.treshape",
-    "tile_part": "pto.subview",
+    "tile_part": "pto.subview pto.subset",
     "reserved": "pto.reserve_buffer",
     "_printed": "pto.tprint",
     "cache": "pto.cmo.cacheinvalid",

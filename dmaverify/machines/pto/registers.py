@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ONE, ZERO, Cond, Lin
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.arith import Arithmetic
 from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, ValueType
@@ -17,10 +17,12 @@ from dmaverify.machines.pto.stated import Register
 from dmaverify.program.instructions import MIXED, UNSAID, Copy
 from dmaverify.program.sticky import Held, RegisterEvent, RegisterRead, RegisterWrite
 from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.register_questions import chosen, is_bit
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import Query, Session
 from dmaverify.values import replace
 
+Waiting = tuple[str, Span, bool]
 MOST_ARMS = 8  # conditions that tell what one register holds
 
 
@@ -102,9 +104,14 @@ class Registers(Arithmetic):
         return left if same else replace(register, arms=(when, left, right))
 
     def _never(self, conditions: Sequence[Cond]) -> bool:
-        """Whether no numbers meet these, definitions and ranges of symbols left out."""
-        names = dict.fromkeys(name for one in conditions for name in one.symbols())
-        asked = Query(tuple((name, None, None) for name in names), tuple(map(self.world.cond_text, conditions)))
+        """Whether no numbers meet these, what symbols mean left out, but for choices and bits."""
+        names = list(dict.fromkeys(name for one in conditions for name in one.symbols()))
+        texts = [*map(self.world.cond_text, conditions)]
+        for name in names:
+            made, inside = chosen(name, self.world)
+            names += [one for one in inside if one not in names]
+            texts += [f"(= {name} {made})"] if made else []
+        asked = Query(tuple((n, *((0, 2) if is_bit(n, self.world) else (None, None))) for n in names), tuple(texts))
         if asked not in self.never_met:
             self.never_met[asked] = Session(Options().rlimit).ask(asked, "claim").status == "unsat"
         return self.never_met[asked]
@@ -180,7 +187,8 @@ class Registers(Arithmetic):
         yield RegisterRead(f"{stmt.kind}.size", (counts[0], counts[1]), by)
         for index, step in enumerate(loops, 1):
             if step is not None:
-                yield RegisterRead(f"{stmt.kind}.loop{index}", (step.read, step.write), by)
+                runs = compare("ne", step.count - ONE)
+                yield RegisterRead(f"{stmt.kind}.loop{index}", (step.read, step.write), by, runs)
         if copy.fill is not None and copy.fill.value is not None:
             was_set = "pad" in self.registers
             yield RegisterRead("pad", (Lin(copy.fill.value), Lin(copy.fill.value_bytes) if was_set else None), by)
@@ -200,9 +208,9 @@ class Registers(Arithmetic):
                 always=False,
             )
 
-    def _register(self, key: str, what: str, copy: ops.CopyOp) -> Register | None:
-        """The register that a copy depends on; None with a remark where the path decides it."""
-        found = self.registers.get(key)
+    def _register(self, key: str, what: str, copy: ops.CopyOp, needed: Sequence[Cond] = ()) -> Register | None:
+        """The register that a copy depends on where it is `needed`; None with a remark where the path decides it."""
+        found = self._told(self.registers.get(key), (*self.running, *self.sides, *needed))
         if found is None or not found.mixed:
             return found
         self.remark(
@@ -213,6 +221,24 @@ class Registers(Arithmetic):
             [(span, "set here") for span in found.mixed],
         )
         return None
+
+    def _told(self, register: Register | None, when: tuple[Cond, ...]) -> Register | None:
+        """A register that both sides of a branch set, by the condition of that; of what one side alone sets, and both
+        lead here, it stays mixed.
+        """
+        if register is None or register.arms is None:
+            return register
+        condition, *arms = register.arms
+        paths = [(arm, (*when, side)) for side, arm in zip((condition, condition.negated()), arms, strict=True)]
+        told = [self._told(arm, here) for arm, here in paths if not self._never(here)]
+        if len(told) == 1:
+            return told[0] or register
+        set_here = [one for one in told if register.each and one is not None and one.by == "set" and not one.mixed]
+        if len(set_here) != 2 or set_here[0].type != set_here[1].type:
+            return register
+        values = zip(*((one.first, one.second) for one in set_here), strict=True)
+        first, second = (self.world.choose(condition, left, right) for left, right in values)
+        return replace(set_here[0], first=first, second=second)
 
     def _is_known_to_differ(self, register: Register) -> bool:
         """Whether more than one path leads here with its own values; what loops leave is taken for that, if no branch
@@ -285,5 +311,14 @@ def behind_branch(
     span: Span,
 ) -> dict[str, Register]:
     """Registers behind a branch; what neither arm sets is what it was."""
-    same = {k: r for k, r in before.items() if all(e.get(k) is b.get(k) for b, e in zip(begun, ended, strict=True))}
-    return joined(ended[0], ended[1], span, when) | same
+    arms = list(zip(begun, ended, strict=True))
+    same = {k: r for k, r in before.items() if all(e.get(k) is b.get(k) for b, e in arms)}
+    found = joined(ended[0], ended[1], span, when)
+    each = {k for k in found if all(k in e and e[k] is not b.get(k) for b, e in arms)}
+    return {k: replace(r, each=r.arms is not None) if k in each else r for k, r in found.items()} | same
+
+
+def waiting_behind(before: Mapping[str, Waiting], left: Sequence[Mapping[str, Waiting]]) -> dict[str, Waiting]:
+    """Loops that wait for their copies behind a branch: those of either side, but for what a copy of one side ran."""
+    found = {kind: one for side in left for kind, one in side.items()}
+    return {k: one for k, one in found.items() if one is not before.get(k) or all(k in side for side in left)}

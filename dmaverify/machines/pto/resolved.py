@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ONE, ZERO, Lin
+from dmaverify.language.affine import ONE, ZERO, Lin, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.limits import pipe_of
 from dmaverify.machines.pto.moves import touches_of
@@ -135,7 +135,7 @@ class ResolvedCopies(Registers):
             ]
             if counts[0] is None or counts[1] is None:
                 return None
-            fill = _filled(self.padding(stmt.pad.value, stmt.pad.type, stmt.name_span), counts[0], counts[1])
+            fill = self._filled(self.padding(stmt.pad.value, stmt.pad.type, stmt.name_span), counts[0], counts[1])
             if stmt.pad.left is not None and stmt.pad.right is not None:
                 spans |= {"left_count": stmt.pad.left.span, "right_count": stmt.pad.right.span}
         steps = [
@@ -164,6 +164,7 @@ class ResolvedCopies(Registers):
             "right_count": fill.right if fill else ZERO,
             "pad_bytes": Lin(fill.value_bytes if fill else item),
             "pad_zero": Lin(int(fill is not None and fill.value == 0)),
+            "pad_listed": Lin(int(fill is None or fill.listed)),
             "cache_ctl": l2,
             "stream_id": sid,
         }
@@ -247,7 +248,9 @@ class ResolvedCopies(Registers):
         for index, count in enumerate(counts, 1):
             if count == ONE:
                 continue
-            register = self._register(f"{stmt.kind}.loop{index}", f"the stride of loop{index}", stmt)
+            register = self._register(
+                f"{stmt.kind}.loop{index}", f"the stride of loop{index}", stmt, [compare("ne", count - ONE)]
+            )
             if register is None:
                 if f"{stmt.kind}.loop{index}" not in self.registers:
                     labels = [(size.span, f"loop{index} runs {self.said(count)} times")] if size and size.span else []
@@ -293,7 +296,7 @@ class ResolvedCopies(Registers):
                 self.suppose("MOV_PAD_VAL is 0 until it is set")
                 return Fill(0, stmt.types[1].item_bytes, own["left"], own["right"])
             return Fill(None, stmt.types[1].item_bytes, own["left"], own["right"])
-        return _filled(found, own["left"], own["right"])
+        return self._filled(found, own["left"], own["right"])
 
     def _stale(self, stmt: ops.CopyOp, size: Register) -> None:
         """Sizes other than (1, 1) that another copy used already, or that an inline copy replaced."""
@@ -336,8 +339,8 @@ class ResolvedCopies(Registers):
         if stmt.pad is not None:
             self.registers["pad"] = self.padding(stmt.pad.value, stmt.pad.type, stmt.name_span)
 
-
-def _filled(value: Register, left: Lin, right: Lin) -> Fill:
-    """So many elements of a padding value on both sides of a row."""
-    raw = value.first.const
-    return Fill(raw if raw >= 0 else None, max(1, value.type.bits // 8), left, right)
+    def _filled(self, value: Register, left: Lin, right: Lin) -> Fill:
+        """So many elements of a padding value on both sides of a row."""
+        raw = value.first.const if value.first.is_const else -1  # of values that a branch chooses, none
+        listed = value.type.name in ("", *self.target.raw["machine"]["pad_types"])
+        return Fill(raw if raw >= 0 else None, max(1, value.type.bits // 8), left, right, listed)

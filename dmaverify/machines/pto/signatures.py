@@ -38,42 +38,54 @@ class Signature:
 
 
 @lru_cache(maxsize=4)
-def signatures(target: Target) -> Mapping[str, Signature]:
-    """Name of an operation, without its dialect -> what it takes."""
-    out: dict[str, Signature] = {}
+def signatures(target: Target) -> Mapping[str, Sequence[Signature]]:
+    """Name of an operation, without its dialect -> what it takes in each of its forms."""
+    out: dict[str, list[Signature]] = {}
     for entry in target.raw["operands"].values():
         parts = (tuple(entry["takes"]), tuple(entry["makes"]), entry.get("of", {}), entry.get("follows", {}))
-        out |= dict.fromkeys(entry["names"], Signature(*parts, entry.get("within", ())))
+        for name in entry["names"]:
+            out.setdefault(name, []).append(Signature(*parts, entry.get("within", ())))
     return out
 
 
 def seen_of(use: TypedUse, target: Target) -> Iterator[Seen]:
-    """What rules look at of one operation."""
+    """What rules look at of one operation, in the form that takes as many operands; else in the first."""
     name = use.name
-    found = signatures(target).get(name.removeprefix("pto."))
-    if found is None or (found.within and use.memories not in found.within):
+    every = signatures(target).get(name.removeprefix("pto."), ())
+    forms = [one for one in every if not one.within or use.memories in one.within]
+    if not forms:
         return
+    found = next((one for one in forms if _takes(one, use)), forms[0])
     named: dict[str, dict[str, str]] = {}  # for each letter, its types and an operand of each
     masks: list[TypedOperand] = []
-    for words, given, side in ((found.takes, use.ins, "operands"), (found.makes, use.outs, "results")):
-        for kind in KINDS:
-            wanted = [word for word in words if _kind(word) == kind]
-            have = [one for one in given if one.kind == kind]
-            least = sum(not word.endswith("?") for word in wanted)
-            ports = {"operands": len(have), "operands_least": least, "operands_most": len(wanted)}
-            yield Seen(f"{name}, {kind} among its {side}", ports)
-            masks += have if kind == MASK else []
-            for word, one in zip(wanted, have, strict=False):
-                letter = word.rstrip("?")[-1]
-                if kind != MASK and letter.isupper() and one.type:
-                    called = _called(one.type, found.of.get(letter, ()))
-                    named.setdefault(letter, {}).setdefault(called, one.name)
+    for side, kind, wanted, have in _groups(found, use):
+        least = sum(not word.endswith("?") for word in wanted)
+        ports = {"operands": len(have), "operands_least": least, "operands_most": len(wanted)}
+        yield Seen(f"{name}, {kind} among its {side}", ports)
+        masks += have if kind == MASK else []
+        for word, one in zip(wanted, have, strict=False):
+            letter = word.rstrip("?")[-1]
+            if kind != MASK and letter.isupper() and one.type:
+                called = _called(one.type, found.of.get(letter, ()))
+                named.setdefault(letter, {}).setdefault(called, one.name)
     for letter, types in named.items():
         yield from _typed(name, letter, types, found, named)
     widths = {bits_of(kind): one for kind, one in named.get("T", {}).items()}
     for mask in masks:
         for bits in widths if len(widths) == 1 and mask.bits else ():
             yield Seen(f"{name}, mask `{mask.name}`", {"item_bits": bits, "mask_bits": mask.bits})
+
+
+def _groups(form: Signature, use: TypedUse) -> Iterator[tuple[str, str, list[str], list[TypedOperand]]]:
+    """For each side and kind, what a form wants of it and what an operation has."""
+    for words, given, side in ((form.takes, use.ins, "operands"), (form.makes, use.outs, "results")):
+        for kind in KINDS:
+            yield side, kind, [w for w in words if _kind(w) == kind], [one for one in given if one.kind == kind]
+
+
+def _takes(form: Signature, use: TypedUse) -> bool:
+    groups = ((wanted, have) for _, _, wanted, have in _groups(form, use))
+    return all(sum(w[-1] != "?" for w in wanted) <= len(have) <= len(wanted) for wanted, have in groups)
 
 
 def _typed(
@@ -85,9 +97,9 @@ def _typed(
     every = {**led, **types}
     said = ", ".join(f"`{one}` {kind}" if one in types.values() else f"{kind} is {one}" for kind, one in every.items())
     yield Seen(f"{name}: {said}", {"types": len(every)})
-    listed = found.of.get(letter, ())
+    listed = [one for one in found.of.get(letter, ()) if one != "bits"]
     for kind, one in types.items():
-        if listed and "bits" not in listed and kind not in listed:
+        if listed and kind not in listed:
             yield Seen(f"{name}: `{one}` has elements of {kind}; documented are {', '.join(listed)}", unlisted=True)
 
 

@@ -35,7 +35,8 @@ class Setting:
 @dataclass(frozen=True, slots=True)
 class Register:
     """A sticky register: its two values and where they were set; `mixed` where that depends on the path. Of a branch it
-    is known which path gives what (`arms`: where its condition holds, and where not); `forgotten`: no longer.
+    is known which path gives what (`arms`: where its condition holds, and where not), and whether `each` of its sides
+    set it; `forgotten`: no longer.
     """
 
     first: Lin
@@ -46,6 +47,7 @@ class Register:
     type: ValueType = ops.OTHER
     arms: tuple[Cond, Register | None, Register | None] | None = None
     forgotten: bool = False
+    each: bool = False
 
     def same(self, other: Register | None) -> bool:
         return other is not None and (self.first, self.second, self.mixed, self.type, self.arms) == (

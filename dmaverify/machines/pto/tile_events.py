@@ -26,6 +26,9 @@ from dmaverify.program.instructions import Place, Use
 from dmaverify.prove.meet import collision
 from dmaverify.values import replace
 
+WHOLLY = ("each", "own", "column", "row", "window")
+"""How an operation reads and writes of which all that it makes depends on all that it reads."""
+
 
 class TileMeaning(TileIndexed):
     """Operations on tiles."""
@@ -135,7 +138,9 @@ class TileMeaning(TileIndexed):
             sizes = f"{self.said(written.rows)} x {self.said(written.cols)}"
             why = f"it makes {sizes} elements" if stmt.name.startswith(PRODUCTS) else ""
             touches.append(self._cells(out, written, "data", why))
-        used = self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt)
+        wholly = work.writes in WHOLLY and all(work.way(at) in (*WHOLLY, "scratch") for at in range(len(tiles)))
+        needs = "made" if wholly else "computed"
+        used = self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt, needs)
         return [*self._use(stmt.name, "", idle, stmt), *used]
 
     def _read_region(self, way: str, tile: TileValue, out: TileValue) -> TileCells:
@@ -279,6 +284,9 @@ class TileMeaning(TileIndexed):
             sizes = f"{part.place.item_bytes} bytes in the tensor, of {tile.kind.bits // 8} in the tile"
             self.remark("ill", f"{stmt.name}: elements of {sizes}", stmt.name_span)
             return None
+        if loads and tile.kind.bits == 64 and tile.kind.pads and not tile.kind.pads_zero:
+            said = f"{stmt.name}: elements of 64 bits are padded with 0 alone, `{tile.name}` says another value"
+            self.remark("ill", said, stmt.name_span, "pad=1 (zero), or 0 (null)")
         for size, what in ((tile.rows, "row"), (tile.cols, "column")):  # what a copy of none does is not defined
             said = f"{stmt.name} moves at least one {what}"
             self._need(compare("le", ONE - size), stmt, said, size, enough=True)
@@ -291,7 +299,7 @@ class TileMeaning(TileIndexed):
         cells = self._cells(tile, self._valid(tile), "data" if loads else "read")
         pipe = "MTE2" if loads else "FIX" if tile.kind.loc == "acc" else "MTE3"
         behind = self._behind(tile, stmt) if loads else []
-        made = self._use(stmt.name, pipe, [touch, cells, *behind], stmt, stores=not loads)
+        made = self._use(stmt.name, pipe, [touch, cells, *behind], stmt, "computed" if loads else "stored")
         atomic = f"add {tile.kind.dtype}" if stmt.adds and not loads else ""
         return [*(replace(one, atomic=atomic) for one in made[:1]), *made[1:]]
 

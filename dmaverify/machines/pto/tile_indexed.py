@@ -58,7 +58,7 @@ class TileIndexed(TileSorts):
         self.kernel.tile_moves += 0 if self.dry else 1
         cells = [self._cells(index, self._valid(index), "read")]
         cells.append(self._cells(tile, self._valid(tile), "data" if gathers else "read"))
-        used = self._use(stmt.name, "V", cells, stmt, stores=not gathers)
+        used = self._use(stmt.name, "V", cells, stmt, "computed" if gathers else "stored")
         self.uses += 1
         touch = self._elements(table, "read" if gathers else "maybe")
         adds = next((f"{one} {tile.kind.dtype}" for one in ("add", "max", "min") if one in stmt.modes), "")

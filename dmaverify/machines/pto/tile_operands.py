@@ -18,11 +18,14 @@ from dmaverify.machines.pto.signatures import seen_of
 from dmaverify.machines.pto.tiles import HandedTile, TileElement, TileOp, TileWork
 from dmaverify.machines.pto.typed import SCALAR, TILE, TypedOperand, TypedUse
 from dmaverify.machines.pto.valid_shapes import ValidShapes
-from dmaverify.machines.pto.values import TileValue, Value
+from dmaverify.machines.pto.values import TensorPart, TileValue, Value
 from dmaverify.program.instructions import CopyTouch, OperationFact, Use
 from dmaverify.values import replace
 
 PRODUCTS = ("pto.tmatmul", "pto.tgemv")
+LAYOUTS = {"left": (True, "row_major"), "right": (False, "col_major"), "acc": (True, "row_major")}
+"""How tiles of products lie, by their memory: whether in columns of boxes, and the order within boxes."""
+
 IN_PLACE = {"each", "own", "window"}
 """How an operation reads an operand that its result may replace, cell by cell."""
 
@@ -54,7 +57,8 @@ class TileOperands(ValidShapes):
             found = []
             for one in side:
                 tile = given[one.name]
-                called = tile.kind.dtype if isinstance(tile, TileValue) else stmt.scalars.get(one.name, "")
+                called = tile.place.dtype if isinstance(tile, TensorPart) else stmt.scalars.get(one.name, "")
+                called = tile.kind.dtype if isinstance(tile, TileValue) else called
                 found.append(TypedOperand(SCALAR if one.name in stmt.scalars else TILE, one.name, called))
             sides.append(tuple(found))
         memories = "+".join(sorted({tile.kind.loc for tile in given.values() if isinstance(tile, TileValue)}))
@@ -84,6 +88,8 @@ class TileOperands(ValidShapes):
             self.remark("unresolved", said, stmt.name_span, "loc=.. in the types of its tiles")
             return False
         left, right = mine["left"][0], mine["right"][0]
+        for tile in (left, right, *mine["acc"], out) if "mx" not in parts else ():
+            self._lies_as_products_do(stmt, tile)
         if left.kind.values > 1 or right.kind.values > 1:
             said = f"{stmt.name}: along which dimension pairs lie in `{left.name}` and `{right.name}` is not documented"
             self.remark("unresolved", said, stmt.name_span, "factors of 8 bits")
@@ -93,6 +99,10 @@ class TileOperands(ValidShapes):
             ports = {f"{name}_rows": one.rows for name, one in sides.items()}
             self._fact(ports | {f"{name}_columns": one.cols for name, one in sides.items()}, stmt.name, stmt.span)
         rows, cols = self._made_of(stmt, tiles)
+        most = self.target.limits["product_max"]
+        for size, what in ((rows, "m"), (left.cols, "k"), (cols, "n")):
+            claim = both([compare("le", ONE - size), compare("le", size - most)])
+            self._need(claim, stmt, f"{stmt.name}: {what} is 1 to {most:,}", size, enough=True)
         for tile in (out, *mine["acc"]):
             for takes, has, what in ((rows, tile.kind.rows, "rows"), (cols, tile.kind.cols, "columns")):
                 self._need(compare("le", takes - has), stmt, f"{stmt.name}: `{tile.name}` has {has:,} {what}", takes)
@@ -100,6 +110,19 @@ class TileOperands(ValidShapes):
         taken = [(left, rows, right.rows), (right, left.cols, cols)]
         taken += [(one, None, cols) for one in mine["bias"]]
         return not any(self._short(stmt, tile, rows, cols) for tile, rows, cols in taken)
+
+    def _lies_as_products_do(self, stmt: TileOp, tile: TileValue) -> None:
+        """That a tile of a product has the layout that is documented of its memory, where its type says one."""
+        kind, (column, box) = tile.kind, LAYOUTS[tile.kind.loc]
+        lies = (kind.column_major, *kind.box.split()[:1])
+        if lies == (column, box) or len(lies) == 1:
+            return
+        wanted = f"blayout={'col_major' if column else 'row_major'}, slayout={box}"
+        if lies[1] == box and kind.loc == "left":  # as texts for A2 and A3 have it
+            self.suppose(f"`{tile.name}` lies as left factors of A5 do, {wanted}")
+            return
+        said = f"{stmt.name}: `{tile.name}` of `{kind.loc}` does not lie as those of products do"
+        self.remark("ill", said, stmt.name_span, f"{wanted} in its type")
 
     def _made_of(self, stmt: TileOp, tiles: Sequence[TileValue]) -> tuple[Lin, Lin]:
         """How many rows and columns a product makes: the valid rows of the left, one of a vector, and the valid columns
@@ -205,7 +228,7 @@ class TileOperands(ValidShapes):
             self.remark("unresolved", f"{stmt.name}: the tile that it gives is not known{why}", span)
             return None
         pipe = "FIX" if stmt.name.endswith("aiv") else "MTE3"
-        return self._use(stmt.name, pipe, [self._cells(tile, self._valid(tile), "read")], stmt, stores=True)
+        return self._use(stmt.name, pipe, [self._cells(tile, self._valid(tile), "read")], stmt, "stored")
 
     def _given_back(self, stmt: HandedTile) -> list[Use] | None:
         """The slot of the first tile that is not given back yet; of all of them where loops or branches lie between."""

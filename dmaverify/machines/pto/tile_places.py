@@ -1,6 +1,6 @@
-"""Where tiles lie: their cells as bytes of a memory, and of a memory of their own; parts of tensors as strides.
+"""Where tiles lie: their cells as bytes of a memory, and of a memory of their own; parts of tiles.
 
-Knows: tiles as places with a layout, views as strides, which tile lies on whose bytes.
+Knows: tiles as places with a layout, which tile lies on whose bytes.
 Does not know: text, what an operation on tiles does, how anything is proved.
 Law: tiles without an address lie apart from all others. Of a tile with one, what another tile has left there is not
 what it holds; where `one_tile` is set, tiles of as many elements at one address are one, which is a condition.
@@ -14,23 +14,21 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
-from dmaverify.machines.pto.carried import Carried
 from dmaverify.machines.pto.limits import rooms, ub_memory
 from dmaverify.machines.pto.ops import Stmt
+from dmaverify.machines.pto.tensor_views import TensorViews
 from dmaverify.machines.pto.tiles import (
     AllocTile,
-    PartView,
     Reserved,
     ReshapedTile,
-    TensorView,
     TilePart,
     TileType,
     is_whole,
     keeps_boxes,
     keeps_rows,
 )
-from dmaverify.machines.pto.values import TensorPart, TileValue
-from dmaverify.program.instructions import CopyTouch, Event, Loose, NumberNeed, Place, Use
+from dmaverify.machines.pto.values import TileValue
+from dmaverify.program.instructions import CopyTouch, Event, Loose, Place, Use
 from dmaverify.values import dataclass, replace
 
 APART = "tiles"
@@ -58,7 +56,7 @@ class CellTouch(NamedTuple):
     anywhere: CopyTouch | None = None
 
 
-class TilePlaces(Carried):
+class TilePlaces(TensorViews):
     """Tiles, views and their bytes."""
 
     uses: int
@@ -207,12 +205,14 @@ class TilePlaces(Carried):
             self.reasons[stmt.result] = "the tile that it is a part of, or its type, is not known"
             return
         row, col = (self.number_of(one, "an offset of the part") for one in stmt.offsets)
+        if stmt.infers:
+            kind = replace(tile.kind, rows=stmt.sizes[0], cols=stmt.sizes[1], v_row=None, v_col=None)
         given = [None if one is None else Lin(one) for one in (kind.v_row, kind.v_col)]
         if None in given and stmt.valid:
             given = [
                 self.number_of(o, "a valid region") if n is None else n for n, o in zip(given, stmt.valid, strict=True)
             ]
-        rows, cols = given
+        rows, cols = self._valid_inside(tile, (row, col), stmt.sizes) if stmt.infers else given
         if row is None or col is None or rows is None or cols is None:
             self.reasons[stmt.result] = "where it begins, or how many of its rows and columns are valid, is not known"
             return
@@ -239,44 +239,15 @@ class TilePlaces(Carried):
             first=tile.first + begins, whole=tile.whole or tile,
         )  # fmt: skip
 
-    def _tensorview(self, stmt: TensorView) -> None:
-        base = self.value(stmt.base)
-        shape = [self.number_of(o, "a size of the view") for o in stmt.shape]
-        strides = [self.number_of(o, "a stride of the view") for o in stmt.strides]
-        if not isinstance(base, Place) or None in shape or None in strides or stmt.bits % 8:
-            self.values[stmt.result] = None
-            if stmt.bits % 8:
-                self.reasons[stmt.result] = f"how elements of {stmt.bits} bits lie in bytes is not documented"
-            return
-        place = replace(base, item_bytes=max(1, (stmt.bits or base.item_bytes * 8) // 8))
-        self.values[stmt.result] = TensorPart(
-            place, tuple(s for s in shape if s is not None), tuple(s for s in strides if s is not None)
-        )
-
-    def _partview(self, stmt: PartView) -> None:
-        whole = self.value(stmt.base)
-        offsets = [self.number_of(o, "an offset of the part") for o in stmt.offsets]
-        sizes = [self.number_of(o, "a size of the part") for o in stmt.sizes]
-        if not isinstance(whole, TensorPart) or len(whole.shape) != len(sizes) or None in offsets or None in sizes:
-            self.values[stmt.result] = None
-            self.reasons[stmt.result] = self.reasons.get(stmt.base.name, "the view that it is a part of is not known")
-            return
-        address = whole.place.address
-        for index, (offset, size) in enumerate(zip(offsets, sizes, strict=True)):
-            assert offset is not None
-            assert size is not None
-            has = whole.shape[index]
-            said = f"dimension {index} of the view has {self.said(has)} elements"
-            self._need(compare("le", -offset), stmt, said, offset)
-            self._need(compare("le", offset + size - has), stmt, said, offset + size)
-            address = address + self.world.times(offset, whole.strides[index]) * whole.place.item_bytes
-        place = replace(whole.place, address=address)
-        self.values[stmt.result] = TensorPart(place, tuple(s for s in sizes if s is not None), whole.strides)
-
-    def _need(self, claim: Cond, stmt: Stmt, said: str, value: Lin, *, enough: bool = False) -> None:
-        if not self.dry and claim.known is not True:
-            runs = tuple(one for name in self.around for one in self.world.symbols[name].side)
-            self.kernel.needs.append(NumberNeed(claim, self.when, stmt.span, value, said, enough, runs))
+    def _valid_inside(self, tile: TileValue, at: Sequence[Lin | None], sizes: Sequence[int]) -> list[Lin | None]:
+        """How many rows and columns of a part are valid, where the tile that it is of says it."""
+        out: list[Lin | None] = []
+        whole = ((tile.rows, tile.kind.rows), (tile.cols, tile.kind.cols))
+        for begin, size, (valid, has) in zip(at, sizes, whole, strict=True):
+            known = begin is not None and (begin.is_const or valid == Lin(has))
+            left = self.world.least(valid - (begin or ZERO), ZERO, most=True)
+            out.append(self.world.least(left, Lin(size)) if known else None)
+        return out
 
     def _valid(self, tile: TileValue) -> TileCells:
         return TileCells(ZERO, ZERO, tile.rows, tile.cols)
@@ -380,18 +351,11 @@ class TilePlaces(Carried):
         return CopyTouch(kind, place, offset, region.rows * item, ((region.cols, Lin(across)),))
 
     def _use(
-        self,
-        name: str,
-        pipe: str,
-        touches: Sequence[CellTouch],
-        stmt: Stmt,
-        *,
-        stores: bool = False,
+        self, name: str, pipe: str, touches: Sequence[CellTouch], stmt: Stmt, needs: str = "computed"
     ) -> list[Use]:
         kept = [t for t in touches if t.bytes.length != ZERO and all(c != ZERO for c, _ in t.bytes.steps)]
         out = []
-        needs = ("stored" if stores else "computed", "computed", "computed", "")
-        for side, needed in enumerate(needs):
+        for side, needed in enumerate((needs, "computed", "computed", "")):
             part = tuple(one for touch in kept if (one := touch[side]) is not None)
             if part:
                 self.uses += 1

@@ -116,16 +116,20 @@ class TileReader:
         return ReshapedTile(op.span, op.results[0], args[0], kind)
 
     def tile_part(self, op: Op) -> Stmt:
-        """`%b = pto.subview %a[%i, %j] sizes [4, 64] valid [%v, %w] : A -> B`."""
+        """`%b = pto.subview %a[%i, %j] sizes [4, 64] valid [%v, %w] : A -> B`, or `pto.subset` with the type of `%a`
+        alone.
+        """
         kind, source, lists = tile_type(op.tokens), TokenCursor(op).operand(), lists_in(op, op.tokens)
         sizes = tuple(one.value for one in lists.get("sizes", []))
         offsets, valid = tuple(lists.get("", ())), tuple(lists.get("valid", ()))
         shaped = len(sizes) == len(offsets) == 2 and len(valid) in (0, 2) and None not in sizes
-        if len(op.results) != 1 or not shaped or not any(t.kind == "arrow" for t in op.tokens):
+        infers = op.name == "pto.subset"
+        if len(op.results) != 1 or not shaped or not (infers or any(t.kind == "arrow" for t in op.tokens)):
             hint = "%b = pto.subview %a[%row, %col] sizes [4, 64] : A -> B"
             raise InputError(f"{op.name} makes a part of a tile, by two offsets and two sizes", op.name_span, hint)
         self.types[op.results[0]] = self.types.get(source.name, OTHER)
-        return TilePart(op.span, op.results[0], source, offsets, tuple(n for n in sizes if n is not None), valid, kind)
+        numbers = tuple(n for n in sizes if n is not None)
+        return TilePart(op.span, op.results[0], source, offsets, numbers, valid, kind, infers)
 
     def reserved(self, op: Op) -> list[Stmt]:
         """`%b = pto.reserve_buffer {name = .., size = 8192, location = #pto.address_space<vec>, base = 0} -> i32`."""
@@ -213,6 +217,9 @@ def _group(op: Op, word: str) -> tuple[tuple[Operand, ...], dict[str, str]]:
             kinds.append("")
         elif typed and not (mark == ":" and depth == 1):
             kinds[-1] += token.text
+    if 1 < len(kinds) != len(out):
+        said = f"{op.name} names {len(out)} values in {word}(..), and {len(kinds)} types"
+        raise InputError(said, op.name_span, "a type for each value; a number is named by arith.constant")
     named = {o.name: kind for o, kind in zip(out, kinds, strict=False)}
     return tuple(out), named
 

@@ -42,6 +42,7 @@ class TileType:
     pads: bool = False  # its type says what padding holds
     dtype: str = ""
     box: str = ""  # the order within boxes, as it is written
+    pads_zero: bool = False  # its type says that padding is 0
 
     @property
     def bytes(self) -> int:
@@ -147,7 +148,7 @@ class ReshapedTile(Stmt):
 @dataclass(frozen=True, slots=True, eq=False)
 class TilePart(Stmt):
     """Cells of a tile as a tile: at which row and column they begin, how many of each, and how many of them are valid
-    where the type does not say it.
+    where the type does not say it. `infers`: the type is that of the tile, the part has as many valid as lie in it.
     """
 
     result: str = ""
@@ -156,6 +157,7 @@ class TilePart(Stmt):
     sizes: tuple[int, ...] = ()
     valid: tuple[Operand, ...] = ()
     type: TileType | None = None
+    infers: bool = False
 
 
 def is_whole(part: TileType, whole: TileType) -> bool:
@@ -336,7 +338,8 @@ def _tile_type(tokens: Sequence[Token]) -> TileType | str:
         if compact not in ("1", "normal") or not boxed or loc == "vec":
             return f"which bytes its rows have with `compact={compact}` is not told"
         box += " compact"  # boxes of the valid rows alone, one behind another: fewer bytes, in another order
-    return TileType(loc, rows, cols, v_row, v_col, bits, column, boxed, pads, kind, box)
+    zero = named.get("pad") in ("1", "zero")
+    return TileType(loc, rows, cols, v_row, v_col, bits, column, boxed, pads, kind, box, zero)
 
 
 def shaped_memref(text: str) -> tuple[tuple[int, ...], int, str] | None:

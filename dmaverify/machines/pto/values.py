@@ -186,7 +186,8 @@ class Values:
             stated = self.ranges_of(name)
             low, high = stated or ((0, 1) if kind.bits == 1 else (None, None))
             called = self.arguments.get(name, plain if self.setting.canonical and self.fragment else name)
-            value = self.world.free(name_of(called), low, high, stated=low is not None, shown=called)
+            known = low is not None
+            value = self.world.free(name_of(called), low, high, stated=known, shown=called, alone=True)
             if stated:
                 self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")
                 if kind.kind == "int" and any(signed(end, kind.bits) != end for end in stated):
@@ -292,10 +293,10 @@ class Values:
 
     def from_memory(self, name: str, kind: ValueType = ops.INDEX) -> Lin:
         """A value that memory gives: any value, another one each time."""
-        stated = self.ranges_of(name)
-        low, high = stated or ((0, 1) if kind.bits == 1 else (None, None))
+        stated, inside = self.ranges_of(name), tuple(self.around)
+        ends = stated or ((0, 1) if kind.bits == 1 else (None, None))
         return self.world.free(
-            name_of(name), low, high, stated=stated is not None, shown=name, loaded=True, varies=tuple(self.around)
+            name_of(name), *ends, stated=stated is not None, shown=name, loaded=True, varies=inside, alone=True
         )
 
     def because(self, operand: Operand) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
 from dmaverify.program.instructions import Copy, CopyTouch, accumulate
-from dmaverify.prove.flow.ask import term_text
+from dmaverify.prove.flow.ask import Reply, term_text
 from dmaverify.prove.flow.instruction_rules import RuleJudge
 from dmaverify.prove.flow.units import wrong_reach, wrong_stride
 from dmaverify.prove.meet import TooDeep, Walk, collision, smallest_meeting
@@ -61,22 +61,22 @@ class CopyJudge(RuleJudge):
         """A copy inside one memory reads no byte that it writes: the order of its rows is not promised."""
         self.used.add("core/overlap")
         (low, end), (first, last) = self.reach(copy, "read"), self.reach(copy, "write")
-        for claim in (compare("le", end - first), compare("le", last - low)):
-            if self.asker.holds(claim, self._running(copy)).status == "proved":
-                return
-        if not copy.is_const:
+        apart = both([compare("le", end - first), compare("le", last - low)], "or")
+        if self.asker.holds(apart, self._running(copy)).status == "proved":
+            return
+        reply: Reply | None = None
+        if copy.is_const:
+            shared = self._met(copy)
+        elif all(
+            step.count == ONE or step.read == step.write == copy.row for step in copy.steps
+        ):  # one run on each side
+            reply = self.contradicted("core/overlap", apart, self._running(copy), self.around.get(copy.span.start, ()))
+            shared = None if reply is None else max(self.value(low, reply), self.value(first, reply))
+        else:
+            shared = None
             self.worse("core/overlap", "unknown")
+        if shared is None:
             return
-        if min(copy.row.const, *(step.count.const for step in copy.steps)) < 1:
-            return  # it moves nothing
-        try:
-            met = smallest_meeting(_bytes_of(copy, "read"), _bytes_of(copy, "write"))
-        except TooDeep:
-            self.worse("core/overlap", "unknown")
-            return
-        if met is None:
-            return
-        shared = met.address
         self.worse("core/overlap", "refuted")
         self.findings.append(
             Finding(
@@ -86,10 +86,21 @@ class CopyJudge(RuleJudge):
                 "copy",
                 copy.span,
                 {"first": shared},
-                None,
+                None if reply is None else self.witness(reply),
                 hint="move through another buffer",
             )
         )
+
+    def _met(self, copy: Copy) -> int | None:
+        """The first byte that a copy with numbers reads and writes; None where there is none, or that is open."""
+        if min(copy.row.const, *(step.count.const for step in copy.steps)) < 1:
+            return None  # it moves nothing
+        try:
+            met = smallest_meeting(_bytes_of(copy, "read"), _bytes_of(copy, "write"))
+        except TooDeep:
+            self.worse("core/overlap", "unknown")
+            return None
+        return None if met is None else met.address
 
     # ------------------------------------------------------------ rows
 

@@ -20,6 +20,7 @@ from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.other_core import meets_arrival
 from dmaverify.prove.flow.pipe_state import placed
 from dmaverify.prove.flow.written import (
+    MAYBE,
     NEVER,
     PERHAPS,
     TAIL,
@@ -44,6 +45,7 @@ class ReadBytes(WrittenBytes):
         alone = At(at.counters)
         touches = [(t, self._put(t, at)) for t in event.touches if self._mine(t)]
         sure = True
+        spoils = not at.lifted and any(self._spoils(touch, event, path) for _, touch in touches)
         for plain, touch in touches:
             if touch.kind == "read":
                 sure = self._read(touch, event, path, (self._put(plain, alone), at.lifted)) and sure
@@ -54,6 +56,9 @@ class ReadBytes(WrittenBytes):
         if not sure and isinstance(event, Copy) and self._copies_garbage(event, touches, path, at):
             return
         own = [touch for _, touch in touches if touch.writes]
+        if spoils and isinstance(event, Use):
+            self._spoilt(event, own, path)
+            return
         for plain, touch in touches:
             if not touch.writes:
                 continue
@@ -62,6 +67,30 @@ class ReadBytes(WrittenBytes):
                 self._lost.append(touch)
                 self._forget(path, touch, own)
             self._write(touch, event, path)
+
+    def _spoils(self, touch: CopyTouch, event: Copy | Use, path: Path) -> bool:
+        """Whether nothing wrote a byte of what an operation reads here, and all that it makes depends on that."""
+        if not (isinstance(event, Use) and event.needs == "made" and touch.kind == "read") or touch.open:
+            return False
+        rows = self._rows(touch)
+        beyond = any(self._reach(other, touch) for other in (*path.rows, *path.whole, *self._beyond))
+        if not rows or beyond or self._decides(event):
+            return False
+        states = [(start, set(path.bytes_[start:end])) for start, end in rows]
+        return all(found == {NEVER} or (found == {TAIL} and start in self._made) for start, found in states)
+
+    def _spoilt(self, event: Use, writes: Sequence[CopyTouch], path: Path) -> None:
+        """Puts down that what an operation makes is garbage, as what it made it of was."""
+        self.doubts += 1
+        for touch in writes:
+            self._lost.append(touch)
+            self._forget(path, touch)
+            rows = None if touch.kind == "maybe" else self._rows(touch)
+            for first, end in rows or self._possible(touch):
+                put_state(path.bytes_, first, end, TAIL if rows else MAYBE)
+                self._doubt((first, end), event, "nothing wrote what it makes that of")
+                if rows:
+                    self._made[first] = (event.span, LoadedBytes(False))
 
     def _held(self, touch: CopyTouch, plain: tuple[CopyTouch, Lifted], event: Copy | Use, path: Path) -> bool:
         """Whether rows written before hold all that is read, one of them; loops around both are at one iteration."""
@@ -234,7 +263,7 @@ class ReadBytes(WrittenBytes):
     def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:
         if isinstance(event, Copy) and self._hands_on(event):
             return
-        if isinstance(event, Use) and event.needs == "computed":
+        if isinstance(event, Use) and event.needs in ("computed", "made"):
             because = self._because(at, at + count) or "nothing surely wrote all that it reads"
             self._unjudged(event, f"of {event.what}; {because}")
             return
@@ -278,7 +307,7 @@ class ReadBytes(WrittenBytes):
         """From where garbage came: the store of it, the load that took it, the copy that stops before it."""
         span, held = made
         how = "copied" if held.span == span else "computed"
-        labels = [Label(span, "stored here")] if held.span != span else []
+        labels = [Label(span, "stored here" if held.span else "made here")] if held.span != span else []
         first = next((i for i, s in enumerate(held.states or b"") if s in (NEVER, TAIL)), 0)
         at = held.start + first
         if held.span is not None:

@@ -5,7 +5,7 @@ Does not know: machines, what a register is for, how scripts are asked.
 Law: behind a write a register is what was written. What it is taken to hold where an iteration begins is asked before
 the loop and behind an iteration that begins so, the rest is induction; behind a loop or a branch it is asked of every
 way that leads there, and what a branch leaves different depends on its condition. Nothing is supposed of counters and
-arguments but the conditions of the branches around: what holds, holds of all their values.
+arguments but the conditions of the branches around, and that a bit is 0 or 1: what holds, holds of all their values.
 
 Source: docs/machines/pto.md (registers keep their value).
 """
@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dmaverify.language.affine import Cond, World
+from dmaverify.language.affine import Cond, Lin, World
+from dmaverify.language.linear import names_in
 from dmaverify.program.sticky import (
     Held,
     RegisterBranch,
@@ -30,6 +31,7 @@ from dmaverify.values import dataclass, field
 
 REGISTERS = "core/registers"
 MOST_READS = 1000
+CHOICES = {"ite": "", "min": "<=", "max": ">="}  # of terms, by a condition or by how they compare
 MOST_TEXT = 2_000  # letters of what a register holds by conditions
 State = dict[str, tuple[str, ...]]
 
@@ -57,7 +59,11 @@ class _RegisterWalk:
             if isinstance(event, RegisterWrite):
                 self._put(event.register, event.values)
             elif isinstance(event, RegisterRead):
+                outside = self.around
+                if event.when.known is None:
+                    self.around = (*outside, self._sides(event.when)[0])
                 self._claim(f"{event.by} takes {event.register}", self.state, event.register, event.values)
+                self.around = outside
             elif isinstance(event, RegisterLoop):
                 self._loop(event)
             else:
@@ -152,6 +158,29 @@ class _RegisterWalk:
         return tuple(out)
 
     def _declare(self, name: str) -> None:
-        if name not in self.declared:
-            self.declared.add(name)
-            self.writer.lines.append(f"(declare-const {name} Int)")
+        if name in self.declared:
+            return
+        self.declared.add(name)
+        made, names = chosen(name, self.world)
+        for one in names:
+            self._declare(one)
+        self.writer.lines.append(f"(define-fun {name} () Int {made})" if made else f"(declare-const {name} Int)")
+        if name in self.world.symbols and is_bit(name, self.world):
+            self.writer.lines.append(f"(assert (<= 0 {name} 1))")
+
+
+def chosen(name: str, world: World) -> tuple[str, list[str]]:
+    """What a symbol is where a condition chooses its value, and the symbols in that; empty for all others."""
+    what, *parts = (world.symbols[name].definition if name in world.symbols else ()) or ("",)
+    if what not in CHOICES:
+        return "", []
+    texts = (world.cond_text(p) if isinstance(p, Cond) else world.text(p) for p in parts if isinstance(p, Cond | Lin))
+    *when, left, right = texts
+    test = when[0] if when else f"({CHOICES[what]} {left} {right})"
+    return f"(ite {test} {left} {right})", [one for part in parts for one in names_in(part)]
+
+
+def is_bit(name: str, world: World) -> bool:
+    """Whether a symbol is 0 or 1, whatever else is known of it."""
+    symbol = world.symbols[name]
+    return (symbol.low, symbol.high) == (0, 1) and not symbol.definition

@@ -102,7 +102,7 @@ class TermReader:
         return self._some(*self._hull(term, values)), False
 
     def _some(self, low: int | None, high: int | None) -> Lin:
-        return Lin(low) if low is not None and low == high else self.world.free("n", low, high)
+        return self.world.free("n", low, high, alone=True)
 
     def _cast(self, term: WayTerm, value: Lin, exact: bool) -> tuple[Lin, bool]:
         if term.ends is None or _inside(self.world.interval(value), term.ends):

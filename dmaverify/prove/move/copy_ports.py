@@ -44,8 +44,8 @@ def copy_facts(command: Command, route: Route, item_bytes: int) -> Iterator[Copy
     own = hardware[0] if hardware else Loop(1, row, row)
     values = {
         "rows": counts[0], "row_bytes": row, "inner_count": counts[1], "outer_count": counts[2], "padded": 0,
-        "left_count": 0, "right_count": 0, "pad_bytes": item_bytes, "pad_zero": 1, "cache_ctl": 0, "stream_id": 0,
-        "read_item_bytes": item_bytes, "write_item_bytes": item_bytes,
+        "left_count": 0, "right_count": 0, "pad_bytes": item_bytes, "pad_zero": 1, "pad_listed": 1, "cache_ctl": 0,
+        "stream_id": 0, "read_item_bytes": item_bytes, "write_item_bytes": item_bytes,
     }  # fmt: skip
     if route.block:
         values["row_units"] = _blocks(row, route.block, 0)
