@@ -9,9 +9,12 @@ import pytest
 from kernels import HBM, HEAD, verdicts
 
 from dmaverify.language.parse import parse
+from dmaverify.machines.rngd.rust import stages
 from dmaverify.machines.rngd.rust.library import Library
 from dmaverify.machines.rngd.rust.plans import read_kernel_plan_text
 from dmaverify.machines.rngd.rust.stages import StageStream, StageWords, behind
+from dmaverify.targets.target import load_target
+from dmaverify.values import replace
 
 AXES = {"A": 4, "B": 6, "C": 8, "S": 256, "X": 4, "D": 16}
 
@@ -77,6 +80,22 @@ def test_a_transpose_is_followed_where_rows_and_columns_are_known(
     assert (made.known, made.refused) == (False, "")
 
 
+@pytest.mark.parametrize(("figure", "name", "said"), [
+    ("flit_bytes", "collect", "A | C # 64"), ("commit_multiple", "commit_trim", "C = 4"),
+])  # fmt: skip
+def test_the_sizes_of_stages_are_data_of_the_machine(
+    figure: str, name: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    came = {"collect": "fetch", "commit_trim": "collect"}[name]
+    machine, other = load_target("rngd"), {"flit_bytes": 64, "commit_multiple": 4}[figure]
+    assert flows(name, "S | A | C", said, came=came).refused
+    both = {part: {**getattr(machine, part)} for part in ("figures", "limit_figures")}
+    held = next(own for own in both.values() if figure in own)
+    held[figure] = replace(held[figure], value=other)
+    monkeypatch.setattr(stages, "load_target", lambda _: replace(machine, **both))
+    assert flows(name, "S | A | C", said, came=came).known
+
+
 def test_a_stage_follows_those_alone_that_the_library_names() -> None:
     said = {"fetch": "A | C", "collect": "A | C # 32", "commit_trim": "C", "commit": "A, C"}
     order = ["begin", "fetch", "collect", "commit_trim", "commit"]
@@ -111,8 +130,8 @@ def test_a_kernel_with_a_stage_that_the_library_refuses_is_not_proved(
     old: str, new: str, refused: str, helper: bool
 ) -> None:
     """What a commit makes was taken for written, whatever its pipeline holds (PROVED)."""
-    for stages, why in ((IN_ORDER, ""), (IN_ORDER.replace(old, new), refused)):
-        piped = f"let e: {D} = ctx.main.begin(d.view())\n{stages}; e.to_hbm(&mut ctx.tdma)"
+    for line, why in ((IN_ORDER, ""), (IN_ORDER.replace(old, new), refused)):
+        piped = f"let e: {D} = ctx.main.begin(d.view())\n{line}; e.to_hbm(&mut ctx.tdma)"
         lines = "piped(ctx, d)" if helper else piped
         text = (
             f"fn piped(ctx: &mut Context, d: {D}) -> {HBM} {{ {piped} }}\n#[device(chip = 1)]\n"

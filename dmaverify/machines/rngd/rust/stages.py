@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.language.expr import ONE, Expr, Kind, Modulo, Padding, Pair, Stride, axes_of, pair, walk
 from dmaverify.language.meaning import BOTTOM, INDEX, TOP, CellArray
 from dmaverify.machines.rngd.rust.tile_shapes import cells_of
+from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
     Places = NDArray[np.int64]
 
-FLIT_BITS, WORD_BITS = 256, 64
-"""What all stages behind `collect` take at once, and what a commit writes in."""
 _STREAMS = ("fetch", "fetch_mask", "fetch_table_lookup", "fetch_cast", "fetch_zero_point_sub")
 _MADE = ("collect", "contract_lane", "vector_final")
 _FOLLOWS: Mapping[str, tuple[str, ...]] = {
@@ -166,8 +165,13 @@ def _at(cells: CellArray, places: Any) -> CellArray:
     return CellArray(cells.kind[places], {axis: values[places] for axis, values in cells.coords.items()})
 
 
+def _figure(name: str) -> int:
+    machine = load_target("rngd")
+    return {**machine.geometry, **machine.limits}[name]
+
+
 def _flit(before: StageStream) -> int:
-    return FLIT_BITS // before.bits
+    return _figure("flit_bytes") * 8 // before.bits
 
 
 def _both(*exprs: Expr) -> dict[str, int]:
@@ -246,12 +250,14 @@ def _collect(before: StageStream, words: StageWords, given: Sequence[Expr]) -> S
     time, packet = given
     flit = _flit(before)
     if packet.size != flit:
-        raise _Refused(f"its packets have {packet.size} elements; a flit of 32 bytes has {flit}")
+        raise _Refused(f"its packets have {packet.size} elements; a flit of {_figure('flit_bytes')} bytes has {flit}")
     whole = -(-before.packet.size // flit) * flit
     padded = Padding(before.packet, whole, Kind.TOP) if whole > before.packet.size else before.packet
     sizes = _both(before.time, before.packet, time, packet)
     if not _same(_cells(pair(before.time, padded)), _cells(pair(time, packet)), sizes):
-        raise _Refused("its time and packets are not those that come in, cut into flits of 32 bytes")
+        raise _Refused(
+            f"its time and packets are not those that come in, cut into flits of {_figure('flit_bytes')} bytes"
+        )
     return StageStream("collect", before.bits, before.slices, time, packet)
 
 
@@ -260,7 +266,8 @@ def _transpose(before: StageStream, words: StageWords, given: Sequence[Expr]) ->
     import numpy as np
 
     time, packet = given
-    flit, width, most = _flit(before), 16 if before.bits == 4 else 8, WORD_BITS // before.bits
+    flit, most = _flit(before), _figure("transpose_rows_bytes_max") * 8 // before.bits
+    width = _figure("transpose_elements") * (2 if before.bits == 4 else 1)
     if before.packet.size != flit or packet.size != flit:
         raise _Refused(f"its packets are no flits of {flit} elements")
     was, now = _cells(pair(before.time, before.packet)), _cells(pair(time, packet))
@@ -268,7 +275,13 @@ def _transpose(before: StageStream, words: StageWords, given: Sequence[Expr]) ->
     for rows, packets in ((rows, packets) for rows in range(1, most + 1) for packets in (1, 2, 4)):
         times, left = divmod(before.time.size, rows * packets)
         columns = packets * width
-        if left or not times or columns > 32 or time.size % times or time.size // times > columns:
+        if (
+            left
+            or not times
+            or columns > _figure("transpose_columns_max")
+            or time.size % times
+            or time.size // times > columns
+        ):
             continue
         step, at = np.divmod(every, flit)
         turn, row = np.divmod(step, time.size // times)
@@ -285,9 +298,10 @@ def _transpose(before: StageStream, words: StageWords, given: Sequence[Expr]) ->
 def _trim(before: StageStream, words: StageWords, given: Sequence[Expr]) -> StageStream:
     """The first elements of a packet, in whole words of 8 bytes."""
     (packet,) = given
-    size = packet.size * before.bits
-    if size % WORD_BITS or not 0 < size <= FLIT_BITS:
-        raise _Refused(f"its packets have {size / 8:g} bytes, which is none of 8, 16, 24 and 32")
+    size, word, flit = packet.size * before.bits / 8, _figure("commit_multiple"), _figure("flit_bytes")
+    if size % word or not 0 < size <= flit:
+        some = ", ".join(map(str, range(word, flit, word)))
+        raise _Refused(f"its packets have {size:g} bytes, which is none of {some} and {flit}")
     sizes, first = _both(before.packet, packet), slice(0, packet.size)
     if packet.size > before.packet.size or not _same(_cells(packet), _at(_cells(before.packet), first), sizes):
         raise _Refused("its packets are not the first elements of those that come in")
