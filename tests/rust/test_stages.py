@@ -5,13 +5,16 @@ Elements and bytes: a flit has 32 bytes, so 32 elements of `i8`, 16 of `bf16`, 8
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from kernels import HBM, HEAD, verdicts
 
+from dmaverify.jobs.same_rust import same_rust
 from dmaverify.language.parse import parse
 from dmaverify.machines.rngd.rust import stages
 from dmaverify.machines.rngd.rust.library import Library
-from dmaverify.machines.rngd.rust.plans import read_kernel_plan_text
+from dmaverify.machines.rngd.rust.plans import read_kernel_plan, read_kernel_plan_text
 from dmaverify.machines.rngd.rust.stages import StageStream, StageWords, behind
 from dmaverify.targets.target import load_target
 from dmaverify.values import replace
@@ -143,3 +146,40 @@ def test_a_kernel_with_a_stage_that_the_library_refuses_is_not_proved(
         told = [own.why for one in verdicts(made) for own in one.obligations if own.status == "unknown"]
         assert [all(verdicts(made)), bool(told)] == [not why, bool(why)], told
         assert all("the library refuses " + why in one for one in told)
+
+
+TURNED = "SwitchConfig::Transpose { slice1: 32, slice0: 2 }"
+CONFIGURED = [  # before the switch, its argument, and whether its numbers are known there
+    ("", "TURNED", True), ("let c = TURNED;", "c", True), ("let (c, _): (SwitchConfig, u8) = (TURNED, 1);", "c", True),
+    ("", "CONST", True), ("", "give()", True),
+    ("let slice1 = 32;", "SwitchConfig::Transpose { slice1, slice0: 2 }", True),
+    ("let mut c = TURNED;", "c", False), ("let mut c = OTHER; if n > 1 { c = TURNED; }", "c", False),
+    ("let mut c = OTHER; for _ in 0..n { c = TURNED; }", "c", False),
+    ("let c = if n > 1 { TURNED } else { OTHER };", "c", False),
+    ("let c = if n > 1 { OTHER } else { TURNED };", "c", False),
+    ("let mut c = TURNED; set(&mut c);", "c", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "given", "known"), CONFIGURED)
+def test_a_configuration_of_a_switch_is_followed_as_a_value(
+    before: str, given: str, known: bool, tmp_path: Path
+) -> None:
+    for slices, right in (("S / 64, S % 2, S / 2 % 32", True), ("S / 64, S / 2 % 32, S % 2", False)):
+        kept, left = (f"DmTensor<i8, m![1], m![1 # 2], m![{own}], m![B]>" for own in ("S", slices))
+        piped = f".fetch::<m![1], m![B]>().switch::<m![{slices}], m![1]>({given}).collect::<m![1], m![B]>()"
+        head = f"""use furiosa_opt_std::prelude::*;
+axes![S = 256, B = 32];
+type T = HbmTensor<i8, m![1], m![S, B]>;
+const CONST: SwitchConfig = TURNED;
+fn give() -> SwitchConfig {{ TURNED }}
+#[device(chip = 1)]
+pub fn k(ctx: &mut Context, x: &T, n: usize) -> T {{ let d: {kept} = x.to_dm(&mut ctx.tdma); """
+        made = f"{before} let e: {left} = ctx.main.begin(d.view()){piped}.commit_trim::<m![B]>().commit(); e"
+        for name, body in (("a.rs", made), ("b.rs", "d")):
+            text = f"{head} {body}.to_hbm(&mut ctx.tdma) }}\n".replace("TURNED", TURNED)
+            (tmp_path / name).write_text(text.replace("OTHER", TURNED.replace("32", "2").replace(": 2 }", ": 32 }")))
+        told = [own.status for one in verdicts(read_kernel_plan(tmp_path / "a.rs")) for own in one.obligations]
+        assert ("unknown" in told) == (known and not right)
+        both = [f"{tmp_path / one}::k" for one in ("a.rs", "b.rs")]
+        assert known is False or (same_rust(both, rlimit=2_000_000).status == "proved") is right

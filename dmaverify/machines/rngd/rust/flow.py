@@ -24,6 +24,7 @@ from dmaverify.machines.rngd.rust.lists import joined, range_of
 from dmaverify.machines.rngd.rust.numbers import truth_at
 from dmaverify.machines.rngd.rust.patterns import chosen_arm
 from dmaverify.machines.rngd.rust.values import (
+    NUMERIC,
     Numbers,
     Opaque,
     Pending,
@@ -381,9 +382,9 @@ def _first_of(branches: list[Value]) -> Value:
     one of the branches gives that is not known may be another tensor.
     """
     best = next((b for b in branches if isinstance(b, (RustTensor, Tuple, Record, Sequence, Pending))), None)
-    if best is None and any(isinstance(b, Numbers) for b in branches):
+    if best is None and any(isinstance(b, NUMERIC) for b in branches):
         one = joined(tuple(branches))
-        return one if isinstance(one, Numbers) else Unknown("a number that depends on a condition")
+        return one if isinstance(one, NUMERIC) else Unknown("a number that depends on a condition")
     if best is None:
         return branches[0] if branches else Opaque("()")
     variant = isinstance(best, Record) and best.item.kind == "variant"

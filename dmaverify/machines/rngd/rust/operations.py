@@ -21,7 +21,7 @@ from dmaverify.machines.rngd.rust.outside import is_own_stage
 from dmaverify.machines.rngd.rust.plain_values import PlainValues
 from dmaverify.machines.rngd.rust.stages import MOVING
 from dmaverify.machines.rngd.rust.terms import Made
-from dmaverify.machines.rngd.rust.values import Opaque, Pipeline, RustTensor, Value
+from dmaverify.machines.rngd.rust.values import Configuration, Opaque, Pipeline, RustTensor, Value
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -77,13 +77,14 @@ class Operations(PlainValues):
             self._called(node, key)
             with self.hush():
                 value = super().operand(code, node, frame)
+            key = value if isinstance(value, Configuration) else key
             self.taken += [(key, one, value) for one in uses or (None,)]
             return value
         value = super().operand(code, node, frame)
-        made = self.content_of(value)
-        if made is None:
+        made, told = self.content_of(value), isinstance(value, Configuration)
+        if made is None and not told:
             self.leave_open(code, node, "an operand of the Tensor Unit that is not followed")
-        self.taken.append(("content", made, value))
+        self.taken.append((value if told else "content", made, value))
         return value
 
     def stage(

@@ -105,11 +105,11 @@ class PlainValues(Bodies):
         """A struct of the library with all of its fields."""
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         parts = named(body) if body is not None else []
-        if name is None or any(one.type != "field_initializer" for one in parts):
+        if name is None or any(not one.type.endswith("field_initializer") or one.type[0] == "b" for one in parts):
             return None
         names = tuple(code.text(one).split(":")[0].strip() for one in parts)
         called = self._library_name(code, name, frame)
-        values = [one.child_by_field_name("value") for one in parts]
+        values = [one.child_by_field_name("value") or named(one)[-1] for one in parts]
         known = [one for one in values if one is not None]
         if called is None or len(known) < len(values):
             return None
