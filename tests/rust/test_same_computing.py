@@ -34,7 +34,8 @@ CONTRACTED = """let d = x.to_dm::<m![1 # 2], m![1 # 256], m![F, K]>(&mut ctx.tdm
     let w = y.to_dm::<m![1 # 2], m![1 # 256], m![F, K]>(&mut ctx.tdma);
     let held: TrfTensor<i8, m![1], m![1 # 2], m![1 # 256], m![F], m![K]> = ctx.sub.begin(w.view()).fetch::<m![F], m![K]>().collect::<m![F], m![K]>().to_trf();
     let e: DmTensor<i32, m![1], m![1 # 2], m![1 # 256], m![F]> = ctx.main.begin(d.view()).fetch::<m![F], m![K]>().collect::<m![F], m![K]>()
-        .contract_outer::<m![F], m![K], _, _, _>(&held).contract_packet::<m![1]>().contract_lane::<m![F], m![F]>(LaneMode::Interleaved).commit();
+        .contract_outer::<m![F], m![K], _, _, _>(&held).contract_packet::<m![1]>()
+        .contract_time::<m![1]>().contract_lane::<m![1], m![F]>(LaneMode::Interleaved).commit_trim::<m![F]>().commit();
     e.to_hbm(&mut ctx.tdma)"""
 SUMS = "HbmTensor<i32, m![1], m![F]>"
 
@@ -147,7 +148,7 @@ def test_registers_are_operands_with_the_type_that_is_written(body: str, status:
         (CONTRACTED.replace(": TrfTensor<i8, m![1], m![1 # 2], m![1 # 256], m![F], m![K]>", ""), "annotate it"),
         (CONTRACTED.replace("LaneMode::Interleaved", "Mine::A"), "an operand"),
         (CONTRACTED.replace("LaneMode::Interleaved", "mode()"), "`mode` is a call"),
-        (CONTRACTED.replace("m![F], m![F]>(", "m![F], m![{ n::F }]>("), "the name of two axes"),
+        (CONTRACTED.replace("m![1], m![F]>(", "m![1], m![{ n::F }]>("), "the name of two axes"),
         (CONTRACTED.replace(".contract_packet::<m![1]>()", ".mine()"), "not followed"),
     ],
 )

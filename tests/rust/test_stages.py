@@ -12,23 +12,25 @@ from kernels import HBM, HEAD, verdicts
 
 from dmaverify.jobs.same_rust import same_rust
 from dmaverify.language.parse import parse
-from dmaverify.machines.rngd.rust import stages
+from dmaverify.machines.rngd.rust import stage_laws
 from dmaverify.machines.rngd.rust.library import Library
 from dmaverify.machines.rngd.rust.plans import read_kernel_plan, read_kernel_plan_text
-from dmaverify.machines.rngd.rust.stages import StageStream, StageWords, behind
+from dmaverify.machines.rngd.rust.stage_laws import StageStream, StageWords
+from dmaverify.machines.rngd.rust.stages import behind
 from dmaverify.targets.target import load_target
 from dmaverify.values import replace
 
-AXES = {"A": 4, "B": 6, "C": 8, "S": 256, "X": 4, "D": 16}
+AXES = {"A": 4, "B": 6, "C": 8, "S": 256, "X": 4, "Y": 4, "D": 16}
 
 
 def flows(name: str, before: str, said: str, *, came: str, bits: int = 8, config: str = "") -> StageStream:
     """What flows behind a stage; mappings are told apart by `|`: slices, time and packet, then what the stage says."""
     slices, time, packet = (parse(one, AXES) for one in before.split(" | "))
     given = tuple(parse(one, AXES) for one in said.split(" | ")) if said else ()
-    told = dict(zip(("slice1", "slice0", "time0"), map(int, config.split()[1:]), strict=False))
+    names = ("ring_size",) if config[:1] == "C" else ("slice1", "slice0", "time0")
+    told = dict(zip(names, map(int, config.split()[1:]), strict=False))
     element = given[0] if name == "commit" else None
-    words = StageWords(name, () if element is not None else given, element, 0, config.split(" ")[0], told)
+    words = StageWords(name, () if element is not None else given, element, 8, config.split(" ")[0], told)
     return behind(StageStream(came, bits, slices, time, packet), words, ordered=True)
 
 
@@ -45,7 +47,23 @@ LAWS = [  # stage, what it follows, what comes in, what it says where that is ri
     ("commit", "commit_trim", "S | A, B | C", "B, A, C", "B, C"),
     ("commit", "commit_trim", "S | A, 1 # 2 | C", "A, C", "A, B, C"),
     ("commit", "commit_trim", "S | A | C", "A # 8, C", "2, A, C"),
+    ("cast", "collect", "S | A | C", "C # 32", "C # 16"),
+    ("vector_narrow_split", "vector_init", "S | A | C", "A, C / 4 | C % 4", "C / 4, A | C % 4"),
+    ("vector_narrow_trim", "vector_init", "S | A | X # 8", "X # 4", "Y"),
+    ("vector_narrow_trim", "vector_init", "S | A | X # 8", "X", "X = 2"),
+    ("vector_widen_concat", "vector_fxp", "S | A, B / 3 | X", "A | B / 3, X", "B / 3 | A, X"),
+    ("vector_widen_pad", "vector_fxp", "S | A | X", "X # 8", "X = 2 # 8"),
 ]
+WIDE = ("cast", "vector_narrow_split", "vector_narrow_trim", "vector_widen_concat", "vector_widen_pad")  # of 32 bits
+ROUTES = [  # a switch of its own: ring, slices and time that come in, then go out, and whether the library takes it
+    ("16", "S | C", "S / 16, S % 4, S / 4 % 4 | C", True), ("8", "S | C", "S / 16, S % 4, S / 4 % 4 | C", False),
+    ("12", "S | C", "S / 16, S % 4, S / 4 % 4 | C", False), ("32", "S | C", "S / 16, S % 4, S / 4 % 4 | C", None),
+    ("4", "S | C", "S / 4, X | C, S % 4", True), ("4", "S | C", "S / 4, X | S % 4, C", False),
+    ("4", "S | C", "S / 4, X | C, S % 2, S / 2 % 2", False), ("4", "S | C", "S / 4, X | C, S % 4 = 3", False),
+    ("4", "S | C", "S / 4, X | C", False), ("16", "S | C", "S / 16, X, S % 4 | C, S / 4 % 4", True),
+    ("4", "S | C", "S / 4, 4 | C, S % 4", None), ("8", "S | C", "S / 8, X # 8 | C, S % 8", None),
+    ("4", "B # 64, X | A, D", "B # 64, Y | A, D, X", True), ("4", "S / 4, B = 3 # 4 | C", "S / 4, X | C, B = 3", True),
+]  # fmt: skip
 SWITCHES = [  # slices and time that come in, the configuration, slices and time that go out
     ("S | A", "Broadcast1 4 8", "S / 32, X, S % 8 | A, S / 8 % 4", "S / 32, X, S % 8 | S / 8 % 4, A"),
     ("S | A", "Broadcast01 2 2 2", "S / 4, X | A / 2, S / 2 % 2, A % 2, S % 2", "S / 4, X | A, S % 4"),
@@ -59,8 +77,17 @@ SWITCHES = [  # slices and time that come in, the configuration, slices and time
 def test_a_stage_is_refused_where_it_says_another_stream_than_comes(
     name: str, came: str, before: str, right: str, wrong: str
 ) -> None:
-    assert flows(name, before, right, came=came).known
-    assert flows(name, before, wrong, came=came).refused.startswith(f"`.{name}()`: ")
+    bits = 32 if name in WIDE else 8
+    assert flows(name, before, right, came=came, bits=bits).known
+    assert flows(name, before, wrong, came=came, bits=bits).refused.startswith(f"`.{name}()`: ")
+
+
+@pytest.mark.parametrize(("ring", "before", "said", "taken"), ROUTES)
+def test_a_switch_of_its_own_keeps_time_and_order_and_reaches_as_far_as_its_ring(
+    ring: str, before: str, said: str, taken: bool | None
+) -> None:
+    found = flows("switch", f"{before} | D", said, came="fetch", config=f"CustomBroadcast {ring}")
+    assert (found.known, bool(found.refused)) == (taken is True, taken is False), found
 
 
 @pytest.mark.parametrize(("before", "config", "right", "wrong"), SWITCHES)
@@ -95,7 +122,7 @@ def test_the_sizes_of_stages_are_data_of_the_machine(
     both = {part: {**getattr(machine, part)} for part in ("figures", "limit_figures")}
     held = next(own for own in both.values() if figure in own)
     held[figure] = replace(held[figure], value=other)
-    monkeypatch.setattr(stages, "load_target", lambda _: replace(machine, **both))
+    monkeypatch.setattr(stage_laws, "load_target", lambda _: replace(machine, **both))
     assert flows(name, "S | A | C", said, came=came).known
 
 
@@ -116,7 +143,15 @@ def test_a_compound_that_is_cut_inside_its_parts_is_never_refused() -> None:
 D = "DmTensor<i8, m![1], m![1 # 2], m![A # 256], m![B]>"
 SWITCH = ".switch::<m![X, A # 64], m![B / 32]>(SwitchConfig::Broadcast1 { slice1: 4, slice0: 64 })"
 CUSTOM = SWITCH.replace("Broadcast1 { slice1: 4, slice0: 64 }", "CustomBroadcast { ring_size: 4 }")
+OPEN = CUSTOM.replace("4 }", "foreign() }"), SWITCH.replace("slice1: 4, ", "")
+ADDS = ".vector_init().vector_fxp(FxpBinaryOp::AddFxp, 1).vector_final()"
+HALF = ".commit_trim::<m![B % 32 = 8]>"
 IN_ORDER = ".fetch::<m![B / 32], m![B % 32]>().collect::<m![B / 32], m![B % 32]>().commit_trim::<m![B % 32]>().commit()"
+LANE = (
+    ".fetch::<m![B / 32], m![B % 32]>().collect::<_, _>().contract_outer::<_, _, _, _, _>(&w)"
+    ".contract_packet::<m![1]>().contract_time::<m![1]>().contract_lane::<m![B / 8], m![B % 8]>(LaneMode::Interleaved)"
+    ".commit_trim::<m![B % 8]>().commit()"
+)
 
 
 @pytest.mark.parametrize(("old", "new", "refused"), [
@@ -125,7 +160,13 @@ IN_ORDER = ".fetch::<m![B / 32], m![B % 32]>().collect::<m![B / 32], m![B % 32]>
     (".commit_trim::<m![B % 32]>()", "", "`.commit()` behind `.collect()`"),
     (".collect", f"{SWITCH}.collect", "`.switch()`: "),
     ("fetch::<m![B / 32], m![B % 32]>", "fetch::<_, _>", ""),
-    (".collect", f"{CUSTOM}.collect", ""), (".collect", f"{SWITCH.replace('slice1: 4, ', '')}.collect", ""),
+    (".collect", f"{CUSTOM}.collect", "`.switch()`: a ring of 4 slices does not reach"),
+    (".collect", f"{OPEN[0]}.collect", ""), (".collect", f"{OPEN[1]}.collect", ""),
+    (".commit_trim::<m![B % 32]>", f"{ADDS}{HALF}", "`.commit()`: "),
+    (".commit_trim::<m![B % 32]>", f".foreign(){HALF}", ""), (IN_ORDER, LANE, ""),
+    (IN_ORDER, LANE.replace("B / 8]", "B / 16]"), "`.commit()`: "),
+    (IN_ORDER, LANE.replace(".contract_time::<m![1]>()", ""), "`.contract_lane()` behind `.contract_packet()`"),
+    (".commit_trim::<m![B % 32]>()", ADDS, "`.commit()` behind `.vector_final()`"),
     ("collect::<m![B / 32], m![B % 32]>()", "collect::<m![B / 32], m![B % 32]>().vector_init().vector_final()", ""),
 ])  # fmt: skip
 @pytest.mark.parametrize("helper", [False, True])

@@ -20,7 +20,8 @@ from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.outside import is_own_stage, may_be_own
-from dmaverify.machines.rngd.rust.stages import StageStream, StageWords, behind, stream_of
+from dmaverify.machines.rngd.rust.stage_laws import StageStream, StageWords
+from dmaverify.machines.rngd.rust.stages import behind, stream_of
 from dmaverify.machines.rngd.rust.values import (
     Configuration,
     Dtype,
@@ -68,7 +69,9 @@ class Pipelines(Assignments):
             or first.missing is not None
             or methods_named(frame.scope, name)
         ):
-            stream = StageStream(name, bits, open=f"what `.{name}()` takes is not one tensor that is known")
+            stream = StageStream(
+                name, bits, open=f"what `.{name}()` takes is not one tensor that is known", typed=False
+            )
         else:
             stream = stream_of(first.expr("slice"), first.expr("element"), bits)
         first = first.with_field("element", Unknown("")) if first.tier == "dm" else first
@@ -129,7 +132,7 @@ class Pipelines(Assignments):
         words = StageWords(name, mappings, whole, bits, config.what, dict(config.numbers))
         self.flows = behind(before, words, ordered=self.library.orders_stages)
         if is_own_stage(frame.scope, name):
-            self.flows = replace(self.flows, refused="", open=f"`.{name}()` may be one of this crate")
+            self.flows = replace(self.flows, refused="", open=f"`.{name}()` may be one of this crate", typed=False)
         if self.flows.refused and self.library.orders_stages and not self.walk.dead:
             stage = node.child_by_field_name("function") or node
             span = code.span(stage.child_by_field_name("field") or stage)
