@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from dmaverify.language.expr import ONE, Expr, Modulo, Pair, Stride, walk
+from dmaverify.language.expr import ONE, Expr, Modulo, Pair, Stride, axes_of, walk
 from dmaverify.machines.rngd.rust.stage_laws import LAWS, Open, Refused, StageStream, StageWords, figure, kept
 from dmaverify.values import replace
 
@@ -79,7 +79,10 @@ def behind(before: StageStream, words: StageWords, *, ordered: bool) -> StageStr
     try:
         law(before, words, after)
     except Refused as why:
-        cut = any(map(_cut_inside, (*before.mappings, *after.mappings)))
+        every = (*before.mappings, *after.mappings)
+        names = {axis for expr in every for axis in axes_of(expr)}
+        several = len({axis.split("~")[0] for axis in names}) < len(names)  # the library knows axes by their names
+        cut = several or any(map(_cut_inside, every))
         said = f"`.{words.name}()`: {why}"
         return replace(after, open=before.open or said) if cut else replace(after, refused=said, typed=False)
     except Open as why:
