@@ -23,7 +23,9 @@ from dmaverify.values import replace
 AXES = {"A": 4, "B": 6, "C": 8, "S": 256, "X": 4, "Y": 4, "D": 16}
 
 
-def flows(name: str, before: str, said: str, *, came: str, bits: int = 8, config: str = "") -> StageStream:
+def flows(
+    name: str, before: str, said: str, *, came: str, bits: int = 8, config: str = "", ordered: bool = True
+) -> StageStream:
     """What flows behind a stage; mappings are told apart by `|`: slices, time and packet, then what the stage says."""
     slices, time, packet = (parse(one, AXES) for one in before.split(" | "))
     given = tuple(parse(one, AXES) for one in said.split(" | ")) if said else ()
@@ -31,7 +33,7 @@ def flows(name: str, before: str, said: str, *, came: str, bits: int = 8, config
     told = dict(zip(names, map(int, config.split()[1:]), strict=False))
     element = given[0] if name == "commit" else None
     words = StageWords(name, () if element is not None else given, element, 8, config.split(" ")[0], told)
-    return behind(StageStream(came, bits, slices, time, packet), words, ordered=True)
+    return behind(StageStream(came, bits, slices, time, packet), words, ordered=ordered)
 
 
 LAWS = [  # stage, what it follows, what comes in, what it says where that is right, and where it is refused
@@ -133,6 +135,13 @@ def test_a_stage_follows_those_alone_that_the_library_names() -> None:
         for came in order[:4]:
             found = flows(name, "1 | A | C", said[name], came=came)
             assert ("it follows" in found.refused) == (came != order[at]), (name, came)
+
+
+def test_of_an_older_library_no_stage_is_refused() -> None:
+    for name, came, before, _, wrong in LAWS[:4]:
+        assert flows(name, before, wrong, came=came).refused
+        found = flows(name, before, wrong, came=came, ordered=False)
+        assert (found.refused, bool(found.open), found.typed) == ("", True, True)
 
 
 def test_a_compound_that_is_cut_inside_its_parts_is_never_refused() -> None:

@@ -133,7 +133,7 @@ class Pipelines(Assignments):
         self.flows = behind(before, words, ordered=self.library.orders_stages)
         if is_own_stage(frame.scope, name):
             self.flows = replace(self.flows, refused="", open=f"`.{name}()` may be one of this crate", typed=False)
-        if self.flows.refused and self.library.orders_stages and not self.walk.dead:
+        if self.flows.refused and not self.walk.dead:
             stage = node.child_by_field_name("function") or node
             span = code.span(stage.child_by_field_name("field") or stage)
             why = f"in line {span.line} the library refuses {self.flows.refused}; nothing is judged of what is written"

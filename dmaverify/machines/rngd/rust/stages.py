@@ -65,7 +65,9 @@ def stream_of(slices: Expr, element: Expr, bits: int) -> StageStream:
 
 
 def behind(before: StageStream, words: StageWords, *, ordered: bool) -> StageStream:
-    """What flows behind one more stage. `ordered`: the library refuses what does not follow what it should."""
+    """What flows behind one more stage. `ordered`: the library refuses what does not follow what it should, and what
+    breaks these laws.
+    """
     after = _typed(before, words)
     allowed = _FOLLOWS.get(words.name, (before.behind,))
     if ordered and before.behind not in allowed and before.behind in _ENDS:
@@ -82,9 +84,9 @@ def behind(before: StageStream, words: StageWords, *, ordered: bool) -> StageStr
         every = (*before.mappings, *after.mappings)
         names = {axis for expr in every for axis in axes_of(expr)}
         several = len({axis.split("~")[0] for axis in names}) < len(names)  # the library knows axes by their names
-        cut = several or any(map(_cut_inside, every))
+        sure = ordered and not several and not any(map(_cut_inside, every))
         said = f"`.{words.name}()`: {why}"
-        return replace(after, open=before.open or said) if cut else replace(after, refused=said, typed=False)
+        return replace(after, refused=said, typed=False) if sure else replace(after, open=before.open or said)
     except Open as why:
         return replace(after, open=before.open or f"`.{words.name}()`: {why}")
     return after
