@@ -87,7 +87,8 @@ class IndirectLoop:
 class Indirect:
     """One named gather or scatter. The keys are the live cells of `keyed` on the axes `key_axes`: one axis as a whole
     in plans, any number of axes or of their parts in kernels, whose gathers do not state them (`key_said`). `given` is
-    what is printed, less the indirect loop, which is `listed`.
+    what is printed, less the indirect loop, which is `listed`. `row_counts`: the bytes by which a scaled number counts
+    a row, where the text's library says so, whatever lies between rows.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Indirect:
     line: int = 0
     span: Span | None = field(default=None, compare=False, repr=False)
     key_said: bool = True
+    row_counts: int | None = None
 
     @property
     def kind(self) -> str:

@@ -280,3 +280,17 @@ def test_code_of_the_input_is_followed_or_the_verdict_is_open(lines: str, more: 
     found = {v.status.value for v in made}
     told = next((one for one in ("refuted", "unknown") if one in found), "proved")
     assert ("given" if told == "proved" and any(v.conditions for v in made) else told) == wanted
+
+
+@pytest.mark.parametrize(
+    "body", ["x.to_dm(&mut c.tdma)", "if n > 1 { return x.to_dm(&mut c.tdma); } x.to_dm(&mut c.tdma)"]
+)
+@pytest.mark.parametrize(("part", "wanted"), [("", {Status.PROVED}), (" = 8", {Status.PROVED, Status.REFUTED})])
+def test_a_closure_gives_the_type_that_it_declares(body: str, part: str, wanted: set[Status]) -> None:
+    """What was given from within had the type of the function around, or none (UNKNOWN)."""
+    given = "HbmTensor<i8, Chip, m![A, B]>"
+    closure = f"|c: &mut Context| -> DmTensor<i8, Chip, Cluster, m![A], m![B{part}]> {{ {body} }}"
+    kernel = f"fn f(ctx: &mut Context, x: &{given}, n: usize) -> {given} {{ let g = {closure}; let d = g(ctx); d.to_hbm(&mut ctx.tdma) }}"
+    found = {one.status for one in verdicts(plan(f"#[device(chip = 1)]\n{kernel}\n"))}
+    assert found <= wanted
+    assert (Status.REFUTED in found) == (Status.REFUTED in wanted)

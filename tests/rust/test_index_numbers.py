@@ -165,3 +165,22 @@ def test_the_next_turn_of_a_loop_reads_what_this_one_scatters(turns: str, rules:
     made = f"fn k(ctx: &mut Context, {TABLE}, {KEYS}) {{ for _ in {turns} {{ {body} }} }}"
     found = dv.check(read_kernel_plan_text(HEAD + made))
     assert {f.rule for v in found for f in v.findings if f.rule.startswith("core/")} == rules
+
+
+@pytest.mark.parametrize(("table", "row", "out", "counts"), [
+    ("R, W", "W", "P, W", "128 bytes, at"), ("R, W", "W # 128", "P, W", "128 bytes, at"),
+    ("R, W # 128", "W", "P, W", "128 bytes (the elements of a row; rows lie 256 bytes apart)"),
+    ("Q, R, W", "Q, W", "P, Q, W", "256 bytes (the elements of a row; rows lie 128 bytes apart)"),
+])  # fmt: skip
+def test_a_scaled_number_counts_a_row_by_its_elements(table: str, row: str, out: str, counts: str) -> None:
+    """The library divides by those, and what lies between rows was printed."""
+    said = verdict(kernel(table, row, out), "dma_gather_scaled").conditions
+    assert any(f"as multiples of {counts}" in one for one in said), said
+
+
+@pytest.mark.parametrize(("step", "between", "wanted"), [
+    (128, "W", "proved"), (128, "W # 128", "unknown"), (256, "W # 128", "unknown"), (0, "W # 128", "proved"),
+])  # fmt: skip
+def test_which_row_a_number_names_is_not_known_where_rows_are_padded(step: int, between: str, wanted: str) -> None:
+    numbers = f"(0..64).map(|i| i * {step}).collect()"
+    assert status(host(numbers).replace("m![R, W]", f"m![R, {between}]")) == wanted

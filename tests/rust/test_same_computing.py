@@ -34,7 +34,8 @@ CONTRACTED = """let d = x.to_dm::<m![1 # 2], m![1 # 256], m![F, K]>(&mut ctx.tdm
     let w = y.to_dm::<m![1 # 2], m![1 # 256], m![F, K]>(&mut ctx.tdma);
     let held: TrfTensor<i8, m![1], m![1 # 2], m![1 # 256], m![F], m![K]> = ctx.sub.begin(w.view()).fetch::<m![F], m![K]>().collect::<m![F], m![K]>().to_trf();
     let e: DmTensor<i32, m![1], m![1 # 2], m![1 # 256], m![F]> = ctx.main.begin(d.view()).fetch::<m![F], m![K]>().collect::<m![F], m![K]>()
-        .contract_outer::<m![F], m![K], _, _, _>(&held).contract_packet::<m![1]>().contract_lane::<m![F], m![F]>(LaneMode::Interleaved).commit();
+        .contract_outer::<m![F], m![K], _, _, _>(&held).contract_packet::<m![1]>()
+        .contract_time::<m![1]>().contract_lane::<m![1], m![F]>(LaneMode::Interleaved).commit_trim::<m![F]>().commit();
     e.to_hbm(&mut ctx.tdma)"""
 SUMS = "HbmTensor<i32, m![1], m![F]>"
 
@@ -107,6 +108,19 @@ def test_the_same_operations_of_the_same_contents_leave_the_same(body: str, tmp_
     assert (found.status, ALIKE in found.conditions) == ("proved", True), found.why
 
 
+NUMBERS = "const N: i8 = 99; fn more(k: i32) -> i32 { if k > 98 { return k + 1; } k }"
+
+
+@pytest.mark.parametrize(("number", "same"), [
+    ("100i32", True), ("{ 100 }", True), ("more(50) * 2", True), ("N as i32 + 1", True), ("(356u16 as u8 as i32)", True),
+    ("more(98)", False), ("100u8", False), ("100.0", False),
+])  # fmt: skip
+def test_an_operand_is_the_number_that_it_comes_to(number: str, same: bool, tmp_path: Path) -> None:
+    """Only sums of bare literals were; `(100)`, `100i32` and a constant were other operands (UNKNOWN)."""
+    found = compared(tmp_path, ADDED, ADDED.replace("100", number), more=("", NUMBERS))
+    assert (found.status == "proved") == same, found.why
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -147,7 +161,7 @@ def test_registers_are_operands_with_the_type_that_is_written(body: str, status:
         (CONTRACTED.replace(": TrfTensor<i8, m![1], m![1 # 2], m![1 # 256], m![F], m![K]>", ""), "annotate it"),
         (CONTRACTED.replace("LaneMode::Interleaved", "Mine::A"), "an operand"),
         (CONTRACTED.replace("LaneMode::Interleaved", "mode()"), "`mode` is a call"),
-        (CONTRACTED.replace("m![F], m![F]>(", "m![F], m![{ n::F }]>("), "the name of two axes"),
+        (CONTRACTED.replace("m![1], m![F]>(", "m![1], m![{ n::F }]>("), "the name of two axes"),
         (CONTRACTED.replace(".contract_packet::<m![1]>()", ".mine()"), "not followed"),
     ],
 )

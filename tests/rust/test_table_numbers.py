@@ -45,9 +45,12 @@ FUNCTIONS = [
     (loop("s.at(i)", before="let mut s = S { w: 16 }; s.halve();"), "struct S { w: usize } impl S { fn halve(&mut self) { self.w /= 2; } fn at(&self, i: usize) -> usize { i * self.w } }", "not proved"),
     (loop("i * w", before="let mut w = 16; halve(&mut w);"), "fn halve(w: &mut usize) -> usize { *w /= 2; *w }", "not proved"), (loop("(|v: usize| v * 16)(i)"), "", "proved"),
     (loop("(|v: usize| v * 8)(i)"), "", "refuted"), (loop("at(i).0 + at(i).1"), "fn at(i: usize) -> (usize, usize) { (i / 2 * 32, i % 2 * 16) }", "proved"),
+    (f"for i in 0..4usize {{ let s = match i {{ 0 => 0, k => k * 16 }}; {tile('s')} }}", "fn k() {}", "proved"),
+    (f"for i in 0..4usize {{ let s = match i {{ 0 => 16, k => k * 16 }}; {tile('s')} }}", "fn k() {}", "refuted"),
     (loop("at(i)"), "unsafe fn at(i: usize) -> usize { static mut N: usize = 16; N += 16; N - 32 + 0 * i }", "not proved"),
 ]  # fmt: skip
 METHODS = [
+    (loop("(i * 3) % 4 * 16"), "proved"), (loop("(3 * i + 2) % 4 * 16"), "proved"), (loop("(i * 2) % 4 * 16"), "refuted"), (loop("(4 - i) % 4 * 16"), "proved"),
     (loop("(i * 16).min(48)"), "proved"), (loop("(i * 16).min(32)"), "refuted"), (loop("(i * 16).max(16) - 16", "1..5"), "proved"), (loop("(i * 16).max(16)", "0..4"), "refuted"),
     (loop("(i * 16).clamp(0, 48)"), "proved"), (loop("(i * 16).clamp(16, 48)"), "refuted"), (loop("std::cmp::min(i * 16, 48)"), "proved"), (loop("i.abs_diff(3) * 16"), "proved"),
     (loop("(i + 1).rem_euclid(4) * 16"), "proved"), (loop("(i + 1).rem_euclid(3) * 16"), "refuted"), (loop("i.saturating_sub(1) * 16", "1..5"), "proved"), (loop("i.saturating_sub(1) * 16", "0..4"), "refuted"),

@@ -68,6 +68,11 @@ class IndexCase(Judgement):
         return self.row_units * unit_bits_of(self.bits) // 8
 
     @property
+    def counted_otherwise(self) -> bool:
+        """Whether a scaled number counts rows by other bytes than lie between them: by their elements alone."""
+        return self.move.index.scaled and self.move.row_counts not in (None, self.row_bytes)
+
+    @property
     def row_pitch(self) -> int:
         """What numbers of the index of two neighbouring rows differ by; a table of one row has no distance."""
         return (self.row_bytes if self.move.index.scaled else 0) or 1
@@ -178,6 +183,12 @@ class IndexCase(Judgement):
         if not index.known and not index.told:
             self._promised()
             return
+        if self.counted_otherwise and any(index.numbers):
+            self.left_open(
+                "core/in-bounds", f"the library counts a row by the {self.move.row_counts} bytes of its elements, and "
+                f"rows lie {self.row_bytes} bytes apart: which row a number names is not known",
+            )  # fmt: skip
+            return
         self._bounds(index.numbers)
         if self.move.scatter:
             self._once(index.numbers)
@@ -192,7 +203,9 @@ class IndexCase(Judgement):
                 index.span, f"rows go from 0 to {rows - 1}", {"row": index.high},
             )  # fmt: skip
         else:
-            unit = f"multiples of {self.row_bytes} bytes" if index.scaled else "row numbers"
+            counts = f"multiples of {self.move.row_counts or self.row_bytes} bytes"
+            apart = f" (the elements of a row; rows lie {self.row_bytes} bytes apart)" if self.counted_otherwise else ""
+            unit = counts + apart if index.scaled else "row numbers"
             self.assumptions.append(f"the index names rows {index.low}..{index.high}, as {unit}, {RUN_TIME}")
         low, high = index.low or 0, rows - 1 if index.high is None else index.high
         if index.distinct and index.entries > high - low + 1:
@@ -306,7 +319,8 @@ class IndexCase(Judgement):
         move, index = self.move, self.move.index
         bits = self.target.dtypes.get(index.dtype, 0)
         step = self.row_bytes
-        remainder = max((v % step for v in index.numbers), default=0) if index.scaled and step else 0
+        exact = index.scaled and step and not self.counted_otherwise
+        remainder = max((v % step for v in index.numbers), default=0) if exact else 0
         if index.known or index.told:
             most = max(index.numbers, default=0)
         else:

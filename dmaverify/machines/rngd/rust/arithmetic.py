@@ -28,6 +28,7 @@ from dmaverify.machines.rngd.rust.lists import elements, lacking, listed, loose
 from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.numbers import as_named, number_at
 from dmaverify.machines.rngd.rust.values import (
+    Configuration,
     Dtype,
     Numbers,
     Opaque,
@@ -305,13 +306,13 @@ class RustArithmetic(Doubts):
         return listed([own[place] for place in found])
 
     def list_of(self, item: Item | None) -> Value | None:
-        """A constant that is a list, a tuple or a struct of numbers, all of them known."""
+        """A constant that is a list, a tuple or a struct of numbers, all of them known; or a configuration."""
         given = item.node.child_by_field_name("value") if item is not None else None
         if item is None or item.kind != "const" or given is None or given.type not in _TABLES:
             return None
         declared = self.types.read(item.code, item.node.child_by_field_name("type"), Frame(item.scope))
         found = self.merged(self.value(item.code, given, Frame(item.scope), declared), declared)
-        return found if _all_numbers(found) else None
+        return found if isinstance(found, Configuration) or _all_numbers(found) else None
 
     def _range_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """A range, whose ends are constant expressions, or numbers as they are read."""

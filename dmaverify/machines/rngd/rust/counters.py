@@ -35,7 +35,7 @@ _READS = {"min", "max", "pow", "div_ceil", "next_multiple_of", "abs_diff", "satu
 
 MAX_TURNS, MAX_UNROLLED = 64, 1024  # of a loop that is read turn by turn; of all of them in one function
 _TURNED = (
-    rb"\b(?:for|while)\b[^{]*\b%(name)s\b|\b%(name)s\b[\s\w+)]*(?:[%%&^]|>>)|\^\s*%(name)s\b"
+    rb"\b(?:for|while)\b[^{]*\b%(name)s\b|\b%(name)s\b[\s\w+*)-]*(?:[%%&^]|>>)|\^\s*%(name)s\b"
     rb"|(?:\[|\.get\()[^\])]*\b%(name)s\b|(?<![\w.>])(?:[a-z_]\w*|\w+::[a-z_]\w*)\((?:[^()&]|\([^()&]*\))*\b%(name)s\b"
     rb"|\.(?:min|max|clamp|pow|abs_diff|div_ceil|next_multiple_of|\w+_euclid|(?:wrapping|saturating|checked)_\w+)\("
 )

@@ -97,26 +97,26 @@ class Endings(Sites):
 
     def comes_back(self, code: Code, node: Node, name: str, value: Value, frame: Frame) -> Value:
         """What a call gives that is not followed: numbers that it is given may decide whether it gives something, or
-        comes back. That it does for some is taken for granted; where no run gives it others, it does for all or none.
+        comes back. That it does for some is a condition; where no run gives it others, it does for all or none.
         """
         hangs, own = self.hangs(code, node, frame), bool(methods_named(frame.scope, name))
         if (own or _COMES_BACK.fullmatch(name) is None) if hangs else (not own and _may_stop(code, node, name)):
-            self.perhaps_ends(granted=hangs)
+            self.perhaps_ends()
         if id(value) in self.scalars or id(value) in self.meant or (isinstance(value, RustTensor) and not hangs):
             return value
         made = replace(value)
-        self.unfollowed_calls[id(made)] = made, hangs
+        self.unfollowed_calls[id(made)] = made
         return made
 
-    def perhaps_ends(self, *, granted: bool = True) -> None:
-        """A run may end here, which is not known; that some run does not is taken for granted, or a condition."""
+    def perhaps_ends(self) -> None:
+        """A run may end here, which is not known: that some run does not is a condition."""
         with self.walk.chosen(self.walk.unsaid()):
-            self.walk.leave("call" if granted else "program")  # a call has no scope of its own: no stop that is known
+            self.walk.leave("program")
 
     def unwrapped(self, value: Value) -> Value:
         """What `unwrap` and `expect` ask of that it is something."""
         if id(value) in self.unfollowed_calls and id(value) not in self.absent:
-            self.perhaps_ends(granted=self.unfollowed_calls[id(value)][1])
+            self.perhaps_ends()
         return self.something(value, "program")
 
     def nothing_at_all(self, what: str) -> Opaque:

@@ -22,6 +22,8 @@ from dmaverify.machines.rngd.rust.later import is_open
 from dmaverify.machines.rngd.rust.lists import MAX_LISTED, listed
 from dmaverify.machines.rngd.rust.sites import GROWN
 from dmaverify.machines.rngd.rust.values import (
+    NUMERIC,
+    Configuration,
     Dtype,
     Map,
     Numbers,
@@ -124,7 +126,7 @@ class Expressions(RustArithmetic):
         if isinstance(wanted, RustTensor) and not isinstance(value, RustTensor):
             return self.received(wanted, sources_of(value), here=True)
         if isinstance(wanted, Opaque):
-            same = isinstance(value, Record) or value == wanted
+            same = isinstance(value, (Configuration, Record)) or value == wanted
             return value if same else Opaque(wanted.what, sources_of(value))
         return value if known(value) and not isinstance(value, Opaque) else self.unfollowed(wanted)
 
@@ -184,7 +186,8 @@ class Expressions(RustArithmetic):
         if isinstance(expected, Record) and not (isinstance(made, Record) and made.arguments):
             made = expected
         if not isinstance(made, Record) or body is None:
-            return self._rest(code, body, frame) if body is not None else made
+            rest = self._rest(code, body, frame) if body is not None else made
+            return self.configured(code, node, frame) or rest
         lent = set(self.ledger.escaped), set(self.ledger.unread)
         parts: dict[str, Value] = {}
         based: dict[str, Value] = {}
@@ -228,7 +231,7 @@ class Expressions(RustArithmetic):
         if left.type == "identifier" and code.text(left) in self.live:
             self.changed(code, node, code.text(left), frame)
         elif left.type == "identifier":
-            changed = isinstance(value, Numbers)
+            changed = isinstance(value, NUMERIC)
             self.assigned(
                 code.text(left), Unknown("a variable that changes", code.span(left)) if changed else value, frame
             )

@@ -24,6 +24,7 @@ from dmaverify.machines.rngd.rust.lists import joined, range_of
 from dmaverify.machines.rngd.rust.numbers import truth_at
 from dmaverify.machines.rngd.rust.patterns import chosen_arm
 from dmaverify.machines.rngd.rust.values import (
+    NUMERIC,
     Numbers,
     Opaque,
     Pending,
@@ -337,7 +338,8 @@ class ControlFlow(Counters):
     ) -> Value:
         """The result of a closure for arguments that are `given`: one by one, or alike."""
         inside = frame.inside(frame.scope)
-        parameters, body = node.child_by_field_name("parameters"), node.child_by_field_name("body")
+        parameters, body, result = map(node.child_by_field_name, ("parameters", "body", "return_type"))
+        expected = self.types.read(code, result, frame) if result is not None else expected
         if body is not None:
             self.changed_within(code, body, inside)
         for number, (one, _) in enumerate(places(parameters) if parameters is not None else ()):
@@ -345,16 +347,16 @@ class ControlFlow(Counters):
             own = given if not isinstance(given, list) else given[number] if number < len(given) else Unknown("")
             value = own if declared is None else self.typed(own, self.types.read(code, declared, frame))
             self.bind(code, one.child_by_field_name("pattern") or one, value, inside)
-        before, self.returned, live, self.live = self.returned, [], self.live, {}
+        before, self.returned, self.live, self.result = (self.returned, self.live, self.result), [], {}, expected
         try:
             with self.walk.within("function"):
                 found = self.value(code, body, inside, expected) if body is not None else Unknown("")
             every = [found, *self.returned]
-            for result in every if len(every) > 1 else ():
-                self.ledger.give(result, self.walk.when, soft=True)
+            for made in every if len(every) > 1 else ():
+                self.ledger.give(made, self.walk.when, soft=True)
             return self.any_branch(every) if len(every) > 1 else found
         finally:
-            self.returned, self.live = before, live
+            self.returned, self.live, self.result = before
 
 
 def _asked_of_build(code: Code, condition: Node) -> tuple[str, bool] | None:
@@ -381,9 +383,9 @@ def _first_of(branches: list[Value]) -> Value:
     one of the branches gives that is not known may be another tensor.
     """
     best = next((b for b in branches if isinstance(b, (RustTensor, Tuple, Record, Sequence, Pending))), None)
-    if best is None and any(isinstance(b, Numbers) for b in branches):
+    if best is None and any(isinstance(b, NUMERIC) for b in branches):
         one = joined(tuple(branches))
-        return one if isinstance(one, Numbers) else Unknown("a number that depends on a condition")
+        return one if isinstance(one, NUMERIC) else Unknown("a number that depends on a condition")
     if best is None:
         return branches[0] if branches else Opaque("()")
     variant = isinstance(best, Record) and best.item.kind == "variant"

@@ -20,8 +20,8 @@ from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.outside import is_own_stage
 from dmaverify.machines.rngd.rust.plain_values import PlainValues
 from dmaverify.machines.rngd.rust.stages import MOVING
-from dmaverify.machines.rngd.rust.terms import Made
-from dmaverify.machines.rngd.rust.values import Opaque, Pipeline, RustTensor, Value
+from dmaverify.machines.rngd.rust.terms import Made, number_key
+from dmaverify.machines.rngd.rust.values import Configuration, Numbers, Opaque, Pipeline, RustTensor, Value
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -77,13 +77,18 @@ class Operations(PlainValues):
             self._called(node, key)
             with self.hush():
                 value = super().operand(code, node, frame)
+            key = value if isinstance(value, Configuration) else key
             self.taken += [(key, one, value) for one in uses or (None,)]
             return value
         value = super().operand(code, node, frame)
-        made = self.content_of(value)
-        if made is None:
+        made, key = self.content_of(value), "content"
+        if isinstance(value, Configuration):
+            key = value
+        elif isinstance(value, Numbers) and value.single is not None:
+            key = number_key(value)
+        elif made is None:
             self.leave_open(code, node, "an operand of the Tensor Unit that is not followed")
-        self.taken.append(("content", made, value))
+        self.taken.append((key, made, value))
         return value
 
     def stage(

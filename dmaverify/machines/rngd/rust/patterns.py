@@ -98,7 +98,7 @@ def chosen_arm(code: Code, arms: list[Node], value: Value, look: Look, scope: Na
 
 def _takes(code: Code, pattern: Node, value: Value, look: Look, scope: NameScope) -> bool | None:
     """Whether a pattern takes a value."""
-    if code.text(pattern) == "_":
+    if takes_all(code, pattern, scope):
         return True
     if isinstance(value, Tuple):
         parts = [one for one in pattern.children if one.is_named or one.type == "_"]
@@ -124,7 +124,8 @@ def takes_all(code: Code, pattern: Node, scope: NameScope) -> bool:
     if pattern.type in _TAKES_ALL:
         return True
     text = code.text(pattern)
-    return pattern.type == "identifier" and bool(_NAME.fullmatch(text)) and scope.find(text, values=True) is None
+    item = scope.find(text, values=True)
+    return pattern.type == "identifier" and bool(_NAME.fullmatch(text)) and (item is None or item.kind == "fn")
 
 
 def _inner(arm: Node) -> Node | None:

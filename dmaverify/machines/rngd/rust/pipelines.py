@@ -20,8 +20,10 @@ from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.outside import is_own_stage, may_be_own
-from dmaverify.machines.rngd.rust.stages import StageStream, StageWords, behind, stream_of
+from dmaverify.machines.rngd.rust.stage_laws import StageStream, StageWords
+from dmaverify.machines.rngd.rust.stages import behind, stream_of
 from dmaverify.machines.rngd.rust.values import (
+    Configuration,
     Dtype,
     Map,
     Opaque,
@@ -67,7 +69,9 @@ class Pipelines(Assignments):
             or first.missing is not None
             or methods_named(frame.scope, name)
         ):
-            stream = StageStream(name, bits, open=f"what `.{name}()` takes is not one tensor that is known")
+            stream = StageStream(
+                name, bits, open=f"what `.{name}()` takes is not one tensor that is known", typed=False
+            )
         else:
             stream = stream_of(first.expr("slice"), first.expr("element"), bits)
         first = first.with_field("element", Unknown("")) if first.tier == "dm" else first
@@ -95,10 +99,11 @@ class Pipelines(Assignments):
                 tensor = replace(expected.filled(tensor), holds=tensor.holds)
             tensor = replace(self.fresh(tensor, deps), holds=tensor.holds)
             self.ledger.make(tensor)
-            self._flow(code, node, name, line.stream, given, arguments, frame, tensor)
+            self._flow(code, node, name, line.stream, given, tensor, frame)
             return tensor
-        into = values[0] if name == "commit_view" and values else None
-        self._flow(code, node, name, line.stream, given, arguments, frame, into)
+        taken = values[0] if values else None
+        into = taken if name == "commit_view" else None
+        self._flow(code, node, name, line.stream, given, taken, frame)
         if isinstance(into, RustTensor):
             self.written(Site(-1, name, code.span(arguments[0])), into, deps)  # all that the view names
         if name in ("to_trf", "to_vrf", "commit_view"):
@@ -112,20 +117,23 @@ class Pipelines(Assignments):
         return Pipeline(tensor, self.flows, deps)
 
     def _flow(
-        self, code: Code, node: Node, name: str, before: StageStream, given: Sequence[Value], arguments: list[Node],
-        frame: Frame, into: Value | None,
+        self, code: Code, node: Node, name: str, before: StageStream, given: Sequence[Value], taken: Value | None,
+        frame: Frame,
     ) -> None:  # fmt: skip
-        """Enters what flows behind a stage, and that the library refuses it."""
+        """Enters what flows behind a stage, and that the library refuses it. `taken`: its operand, or what a commit
+        makes.
+        """
         mappings = tuple(one.expr if isinstance(one, Map) else None for one in given)
         bits = next((bits for one in given if (bits := self._bits(one))), 0)
-        config, numbers = self._config(code, arguments[0], frame) if name == "switch" and arguments else ("", {})
-        element = into.fields.get("element") if isinstance(into, RustTensor) else None
+        config = taken if isinstance(taken, Configuration) else Configuration()
+        commits = name in ("commit", "commit_view")
+        element = taken.fields.get("element") if commits and isinstance(taken, RustTensor) else None
         whole = element.expr if isinstance(element, Map) else None
-        words = StageWords(name, mappings, whole, bits, config, numbers)
+        words = StageWords(name, mappings, whole, bits, config.what, dict(config.numbers))
         self.flows = behind(before, words, ordered=self.library.orders_stages)
         if is_own_stage(frame.scope, name):
-            self.flows = replace(self.flows, refused="", open=f"`.{name}()` may be one of this crate")
-        if self.flows.refused and self.library.orders_stages and not self.walk.dead:
+            self.flows = replace(self.flows, refused="", open=f"`.{name}()` may be one of this crate", typed=False)
+        if self.flows.refused and not self.walk.dead:
             stage = node.child_by_field_name("function") or node
             span = code.span(stage.child_by_field_name("field") or stage)
             why = f"in line {span.line} the library refuses {self.flows.refused}; nothing is judged of what is written"
@@ -135,20 +143,21 @@ class Pipelines(Assignments):
         """Bits of a type of elements; 0 of what is none."""
         return self.bits.get(dtype.name, 0) if isinstance(dtype, Dtype) else 0
 
-    def _config(self, code: Code, node: Node, frame: Frame) -> tuple[str, dict[str, int]]:
-        """The configuration of a switch as it is written, with its numbers; "" where these are not all known."""
+    def configured(self, code: Code, node: Node, frame: Frame) -> Configuration | None:
+        """The configuration that a struct of the library is, where all its numbers are known."""
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         parts = parts_of(code.text(name)) if name is not None else ()
         if body is None or len(parts) < 2 or may_be_own(frame.scope, parts):
-            return "", {}
+            return None
         numbers = dict[str, int]()
         for one in named(body):
-            key, value = one.child_by_field_name("field"), one.child_by_field_name("value")
+            short = one.type == "shorthand_field_initializer"
+            key, value = (one, named(one)[-1]) if short else map(one.child_by_field_name, ("field", "value"))
             number = self.types.number(code, value, frame) if value is not None else None
             if key is None or number is None or number.single is None:
-                return "", {}
+                return None
             numbers[code.text(key)] = number.single
-        return parts[-1], numbers
+        return Configuration(parts[-1], numbers=tuple(sorted(numbers.items())))
 
     def written(self, site: Site, into: RustTensor, sources: frozenset[int]) -> None:
         """Enters that a view is written; of a scatter nobody knows where."""

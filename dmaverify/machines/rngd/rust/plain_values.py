@@ -28,6 +28,10 @@ _COMPOUND = (
     "array_expression", "tuple_expression", "parenthesized_expression", "unary_expression", "binary_expression",
     "unit_expression",
 )  # fmt: skip
+_NUMERIC = (
+    "integer_literal", "scoped_identifier", "binary_expression", "identifier", "parenthesized_expression",
+    "unary_expression", "type_cast_expression",
+)  # fmt: skip
 _PLAIN = (*_LITERALS, *_COMPOUND, "struct_expression", "call_expression", "scoped_identifier")
 
 
@@ -63,7 +67,7 @@ class PlainValues(Bodies):
         kind = node.type
         if kind == "identifier" and code.text(node) in frame.locals:
             return self._local(frame.locals[code.text(node)], uses)
-        if kind in ("integer_literal", "scoped_identifier", "binary_expression", "identifier"):
+        if kind in _NUMERIC:
             number = self.types.number(code, node, frame)
             if number is not None and number.single is not None:
                 return number_key(number)
@@ -105,11 +109,11 @@ class PlainValues(Bodies):
         """A struct of the library with all of its fields."""
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         parts = named(body) if body is not None else []
-        if name is None or any(one.type != "field_initializer" for one in parts):
+        if name is None or any(not one.type.endswith("field_initializer") or one.type[0] == "b" for one in parts):
             return None
         names = tuple(code.text(one).split(":")[0].strip() for one in parts)
         called = self._library_name(code, name, frame)
-        values = [one.child_by_field_name("value") for one in parts]
+        values = [one.child_by_field_name("value") or named(one)[-1] for one in parts]
         known = [one for one in values if one is not None]
         if called is None or len(known) < len(values):
             return None
@@ -167,6 +171,8 @@ class PlainValues(Bodies):
 
     def _called(self, node: Node, key: Hashable) -> None:
         """Enters that the library is called, which may stop a run whatever becomes of what it gives."""
+        if isinstance(key, tuple) and key[0] == "number":
+            return
         if not (self.dead or self.walk.dead) and any(one.type == "call_expression" for one in walk(node)):
             self.terms.calls.add(key)
 

@@ -337,6 +337,7 @@ def indirect_of(site: Site, move: KernelMove, machine: Target) -> Indirect | str
         site.method, machine.name, scatter, dtype.name, source, dest, names[found[0]],
         tuple(names[axis] for axis in key_axes(move)), renamed(keyed, names), rows, numbers, span=site.span,
         key_said=move.key is not None,
+        row_counts=_row_counts(fields[not scatter], key_axes(move), machine.dtypes[dtype.name]),
     )  # fmt: skip
     try:
         held = rows_of(made.table, made.axis, rows, written=scatter).digits
@@ -347,6 +348,15 @@ def indirect_of(site: Site, move: KernelMove, machine: Target) -> Indirect | str
             f"no source says which row a number names where the table holds `{made.axis}` in several digits or places"
         )
     return made
+
+
+def _row_counts(data: Mapping[str, Expr], keys: tuple[str, ...], bits: int) -> int | None:
+    """The bytes that the library divides a scaled number by: those of the elements that go with one key."""
+    forms = [form_of(expr) for expr in data.values()]
+    if bits % 8 or None in forms:
+        return None
+    live = (digit.live for form in forms if form is not None for digit in form.digits if digit.axis not in keys)
+    return prod(live) * bits // 8
 
 
 def indirect_rows(move: KernelMove) -> tuple[int, bool] | None:

@@ -122,7 +122,7 @@ class Sites:
         self.stack: list[Item] = []  # functions that are being read, the innermost last
         self.nothing: list[OnWay] = []  # on which ways the function that is being read gives `None` or an error
         self.absent: dict[int, tuple[Value, tuple[OnWay, ...]]] = {}  # values that are that, and on which ways
-        self.unfollowed_calls: dict[int, tuple[Value, bool]] = {}  # what calls gave; whether a run's numbers were given
+        self.unfollowed_calls: dict[int, Value] = {}  # what calls gave
         self.followed = False  # whether what a function gave is among them
         self.entered: set[Item] = set()  # functions that were read with the arguments of a call
         self.result: Value | None = None

@@ -190,8 +190,8 @@ class KernelTerms:
 
 
 def number_key(number: Numbers) -> Hashable:
-    """A number with its type, where one is written."""
-    return "number", number.single, "" if number.type == ANY else number.type
+    """A number with its type; an integer to which nothing gives one is an `i32`."""
+    return "number", number.single, "i32" if number.type in ("", ANY) else number.type
 
 
 def library_name(operation: Hashable) -> tuple[str, str]:

@@ -241,6 +241,13 @@ class Opaque:
 
 
 @dataclass(frozen=True)
+class Configuration(Opaque):
+    """How a switch is told what it does: a variant of the library's, with its numbers."""
+
+    numbers: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
 class Pipeline:
     """A stream on its way through the Tensor Unit, or in its registers: what a commit without a type will leave, as far
     as it is known. `stream` is what flows (`stages`), `made` how it comes about, where that is asked for (`terms`).
@@ -253,6 +260,10 @@ class Pipeline:
 
 
 Value = Union[Unknown, Dtype, Map, Numbers, RustTensor, Tuple, Sequence, Record, Pending, Opaque, Pipeline]
+
+
+NUMERIC = (Numbers, Configuration)
+"""Values that are another one where they are assigned anew; tensors are followed by their buffers."""
 
 
 def parts_in(value: Value | None) -> tuple[Value, ...]:
@@ -298,7 +309,7 @@ def sources_of(value: Value | None) -> frozenset[int]:
 
 def changing(value: Value, why: Unknown) -> Value:
     """A value that is changed in place: its numbers are not known, its tensors are followed by their buffers."""
-    if isinstance(value, Numbers):
+    if isinstance(value, NUMERIC):
         return why
     made = over_parts(value, lambda part: changing(part, why))
     if isinstance(made, Sequence):
