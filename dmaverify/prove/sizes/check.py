@@ -48,7 +48,6 @@ SIZED_RLIMIT = 500_000
 FEW = 12
 """So few sizes are asked one by one, without symbols."""
 
-
 SizeStart = tuple[Mapping[str, int], tuple[str, ...]]  # sizes of a run, and those of them that it fixes
 
 
@@ -381,18 +380,16 @@ def _refuted(cover: SizeCover, single: Verdict, values: Mapping[str, int]) -> Ve
         replace(f, notes=(*f.notes, note), edits=(), fix=()) if f.severity is Severity.ERROR else f
         for f in single.findings
     )
-    claim = f"not for {sizes_text(values)}"
-    return replace(single, findings=findings, smallest=dict(values), claim=claim)
+    return replace(single, findings=findings, smallest=dict(values), claim=f"not for {sizes_text(values)}")
 
 
 def _open(cover: SizeCover, why: str, left: Mapping[str, int]) -> Verdict:
     rule = cover.rule if cover.rule.startswith("core/") else "core/same-element"
-    status = [Obligation(rule, "unknown", "identities of polynomials over the sizes", why)]
+    status = (Obligation(rule, "unknown", "identities of polynomials over the sizes", why),)
     where = f"; open from {sizes_text(left)} on" if left else ""
-    held = [" and ".join(f.text for f in region.facts) or "all" for region in cover.regions[:1]]
-    said = tuple(f"proved where {text}" for text in held)
+    said = tuple(f"proved where {' and '.join(f.text for f in one.facts) or 'all'}" for one in cover.regions[:1])
     claim = f"for all {describe(cover.template)}{where}"
-    return Verdict(cover.template.name, "", Status.UNKNOWN, (), tuple(status), said, claim=claim)
+    return Verdict(cover.template.name, "", Status.UNKNOWN, (), status, said, claim=claim)
 
 
 def _vacuous(template: Template) -> Verdict:
