@@ -79,7 +79,7 @@ def test_a_digit_stands_under_steps_that_never_add_up_to_one_of_its_own(dest: st
     assert told == {"proved" if proved else "refuted"}
 
 
-@pytest.mark.parametrize("count", counted(16, 3000))
+@pytest.mark.parametrize("count", counted(10, 3000))
 def test_no_drawn_move_is_refuted_that_some_stream_carries_out(count: int) -> None:
     found: Counter[tuple[str, bool]] = Counter()
     for seed in range(count):
