@@ -51,7 +51,7 @@ def plan_files(
     out: list[tuple[str, str | None]] = []
     for path in paths:
         file, name = named(_at_line(path))
-        if not file:
+        if not file.strip():
             raise InputError(f"`{path}` names no file", None, "write PATH or PATH::NAME")
         if Path(file).is_dir():
             if name:

@@ -99,6 +99,8 @@ def _named(plan: object, name: object, target: object) -> None:
     from dmaverify.plan.plan import Plan as PlanType
 
     must_be(plan, (str, Path, PlanType), "a plan: a path, `path::name`, its text, or what `load` gave")
+    if isinstance(plan, str) and not named(plan)[0].strip():
+        raise InputError(f"`{plan}` names no file", None, "write PATH or PATH::NAME")
     must_be(name, (str, type(None)), "the name of a transfer")
     must_be(target, (str, type(None)), "the name or the folder of a machine")
 

@@ -127,3 +127,10 @@ def test_notebooks_draw_mappings_verdicts_and_plans(make: Callable[[], Any], hol
 def test_a_cost_is_that_of_the_command_line() -> None:
     assert dv.price(FIRST).cycles == dv.cost(FIRST).cycles == 1012.0
     assert dv.price(str(EXAMPLES / "start" / "idma.toml")).profile == "rtl-0.7.0"
+
+
+@pytest.mark.parametrize("path", ["", " ", "::relayout"])
+@pytest.mark.parametrize("command", [dv.check, dv.load, dv.run, dv.price, dv.synthesize])
+def test_a_name_that_is_empty_names_no_file(command: Any, path: str) -> None:
+    with pytest.raises(dv.InputError, match="names no file"):
+        command(path)
