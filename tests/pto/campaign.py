@@ -58,6 +58,7 @@ from dmaverify.machines.pto.running import KernelRun
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.notes import Notes, read_notes
 from dmaverify.program.instructions import Shared
+from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.claims import judge_claim
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Severity, Status, Verdict
@@ -178,11 +179,11 @@ def claim_agrees(kernel: DrawnKernel, mutant: DrawnKernel, *, whole: bool = True
         findings = verdict.errors
     else:
         function, notes = read(mutant.text())
-        events = meaning_of(function, settings_of(notes, {})).events
+        meant = meaning_of(function, settings_of(notes, {}))
         ((move,),) = (entry.moves for entry in plan_of(plan).kernels)
-        findings = [
-            f for f in judge_claim(move, events, load_target("pto"), STANDARD).findings if f.severity is Severity.ERROR
-        ]
+        asker = Asker(meant.world, STANDARD.rlimit)
+        found = judge_claim(move, meant.events, meant.idle, asker, load_target("pto"), STANDARD)
+        findings = [f for f in found.findings if f.severity is Severity.ERROR]
     refuted = any(label.text == CLAIMED for f in findings for label in f.labels)
     right, made = moved(runs[0]), moved(runs[1])
     load = next(p for p in kernel.before if isinstance(p, DrawnCopy))

@@ -39,10 +39,11 @@ def test_proof_and_execution_agree_on_mutants(seed: int) -> None:
     assert sum(bool(o.ran) for o in outcomes) > 4
 
 
-def test_claimed_moves_are_refuted_exactly_where_bytes_are_wrong() -> None:
+@pytest.mark.parametrize("whole", [True, False])
+def test_claimed_moves_are_refuted_exactly_where_bytes_are_wrong(whole: bool) -> None:
     rng = random.Random(3)
     pairs = [(kernel, mutant_of(rng, kernel)) for kernel in (kernel_of(rng) for _ in range(14))]
-    answers = [campaign.claim_agrees(*pair) for pair in pairs]
+    answers = [campaign.claim_agrees(*pair, whole=whole) for pair in pairs]
     assert answers.count(True) >= 4
     assert answers.count(False) == 0
 
