@@ -408,6 +408,13 @@ class _Drawn:
             out.append(Work("pto.tcvt", (two,), index))
             out.append(Work(name, (one, index, self.tile())[: self.rng.choice([2, 3])], made))
             return made
+        if name == "pto.tpack":  # of another type
+            if self.item != 2:
+                return None
+            wide = self.tile()
+            self.tiles[wide] = replace(self.tiles[wide], whole=True)
+            out += [Work("pto.tcvt", (one,), wide), Work(name, (wide,), made)]
+            return made
         if work.onto:  # of what is there
             out.append(Work("pto.tabs", (two,), made))
             out.append(Work(name, (one,), made, None, True))
