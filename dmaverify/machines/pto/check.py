@@ -329,7 +329,8 @@ def _obligations(kernel: Kernel, judged: JudgedKernel, *, claimed: bool) -> tupl
     if not claimed:
         slices = [slice_of(copy, kernel.world) for copy in kernel.copies]
         more = [f"and {len(slices) - 8} more (dmaverify emit --as slices)"] if len(slices) > 8 else []
-        out["core/same-element"] = ("not judged", "", "no move is claimed; inferred: " + "; ".join(slices[:8] + more))
+        inferred = f"; inferred: {'; '.join(slices[:8] + more)}" if slices else ""
+        out["core/same-element"] = ("not judged", "", "no move is claimed" + inferred)
     lost = [r for r in kernel.remarks if r.kind == "unresolved" and r.always]
     wrong = [r for r in kernel.remarks if r.kind == "state" and r.always]
     out["core/unresolved-copy"] = ("unknown" if lost else "proved", "", f"{len(lost)} not resolved" if lost else "")
