@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dmaverify.program.schedule import Program
 
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_']*")
+_WORD = re.compile(r"[A-Za-z_]\w*")  # without the marks behind a name: the quotes of a text are such, too
 
 
 def symbols_of(reader: EntryReader) -> tuple[SizeSymbol, ...]:
@@ -128,8 +128,8 @@ def _spoken_of(
         used = [(one, getattr(step, one)) for one in ("transfer", "access", "gather", "scatter")]
         texts += [data[one].get(n) for one, given in used for n in _listed(given) if isinstance(n, str) and one in data]
     texts += [data["region"].get(n) for n in getattr(table, "regions", ()) if "region" in data]
-    words = set(_NAME.findall(repr(texts)))
-    return tuple(one for one in symbols if one.name in words)
+    words = set(_WORD.findall(repr(texts)))
+    return tuple(one for one in symbols if one.name.rstrip("'") in words)
 
 
 def _entry(

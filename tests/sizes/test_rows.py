@@ -79,6 +79,15 @@ def test_rows_hold_for_all_sizes_where_they_do_at_each(
         assert all(each[at] is Status.PROVED for at in range(least, found.smallest["R"]))
 
 
+@pytest.mark.parametrize("name", ["C", "C'"])
+@pytest.mark.parametrize(("step", "wanted"), [(8, "proved"), (4, "refuted")])
+def test_a_size_that_only_ends_texts_is_one_that_the_entry_speaks_of(name: str, step: int, wanted: str) -> None:
+    sized = f'[axes]\n"{name}" = {{ min = 8, max = 16, multiple_of = {step} }}'
+    plan = PLAN.format(r=8, k=2, assume="").replace("C = 8\n", "").replace('C"', f'{name}"').replace("[axes]", sized)
+    (found,) = api.check(plan, "g", options=OPTIONS)
+    assert (found.status.value, set(found.sizes or ())) == (wanted, {name})
+
+
 def test_sizes_of_others_are_told_apart_by_relations_alone() -> None:
     found = judged("g", "{ min = 1, max = 5 }", "2", 'assume = ["N + R >= 4101"]')
     assert (found.status, set(found.sizes or ())) == (Status.PROVED, {"N", "R"})
