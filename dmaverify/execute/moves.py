@@ -154,7 +154,7 @@ class TransferRun:
             several = several or not places.alone
             read = places.of(self.names.of(stream.coords, count, self.source.named))
             element = self.names.of(stream.coords, count, self.dest.named)
-            write = self._spread(views[1], element, done)
+            write = self._spread(views[1], element, self.names.of(stream.coords, count, self.names.kept), done)
             taken = placed(write, self.dest, outcome)
             padded = padded or not taken.all()
             number = known.setdefault(flow.engine or str(len(known)), len(known)) if len(self.move.flows) > 1 else 0
@@ -173,8 +173,10 @@ class TransferRun:
             element = next((expr.size for place, expr in held.fields if place == "element"), 1)
             yield len(distinct(np.flatnonzero(cells.live) // element)) * element
 
-    def _spread(self, view: SeenTensor, element: Numbers, done: dict[int, int]) -> Numbers:
-        """Destinations of elements: the n-th time that an element comes, the n-th of its places, round and round."""
+    def _spread(self, view: SeenTensor, element: Numbers, value: Numbers, done: dict[int, int]) -> Numbers:
+        """Destinations of elements: the n-th time that an element comes, the n-th of its places, round and round. An
+        axis that the destination lacks has stride 0: at each of its values (`value`) the places are taken anew.
+        """
         places = ElementPlaces(view, self.names, self.dest.named)
         own, address = places.element, places.address
         low, high = np.searchsorted(own, element, "left"), np.searchsorted(own, element, "right")
@@ -183,7 +185,7 @@ class TransferRun:
             return np.full(len(element), NONE, np.int64)
         turn = np.zeros(len(element), np.int64)
         if int(many.max(initial=0)) > 1:
-            for index, one in enumerate(element.tolist()):
+            for index, one in enumerate(value.tolist()):
                 turn[index] = done.get(one, 0)
                 done[one] = done.get(one, 0) + 1
         at = low + turn % np.maximum(1, many)

@@ -101,12 +101,18 @@ _KEYS = {
 }  # fmt: skip
 
 
+def readings_asked(reading: Any) -> Mapping[str, str]:
+    """The readings that a line asks for: names by rule, or texts RULE=NAME. Raises InputError for anything else."""
+    if not isinstance(reading, dict):
+        return readings_of(texts_of(reading))
+    if not all(isinstance(name, str) for name in reading.values()):
+        raise InputError("`reading` maps rules to names")
+    return reading
+
+
 def _options(request: dict[str, Any], settings: dict[str, Any]) -> Options:
     own = dict(settings)
-    reading = request.get("reading", {})
-    if isinstance(reading, dict) and not all(isinstance(name, str) for name in reading.values()):
-        raise InputError("`reading` maps rules to names")
-    own["readings"] = {**own["readings"], **(reading if isinstance(reading, dict) else readings_of(texts_of(reading)))}
+    own["readings"] = {**own["readings"], **readings_asked(request.get("reading", {}))}
     own["prove"] = request.get("prove", own["prove"])
     if own["prove"] not in ("fast", "full"):
         raise InputError(f"`prove` is {own['prove']!r}", None, "fast or full")

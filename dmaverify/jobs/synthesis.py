@@ -53,6 +53,8 @@ class SynthSettings:
 
 def settings_of(request: Mapping[str, Any], base: SynthSettings) -> SynthSettings:
     """The settings with a request's own. Raises InputError for values of a wrong type."""
+    from dmaverify.jobs.requests import readings_asked
+
     own: dict[str, Any] = {}
     for field in fields(SynthSettings):
         if field.name not in request:
@@ -66,6 +68,10 @@ def settings_of(request: Mapping[str, Any], base: SynthSettings) -> SynthSetting
             raise InputError(f"`budget` is a number of seconds above 0, not {value!r}")
         elif field.name in ("simulate", "routes") and not isinstance(value, bool):
             raise InputError(f"`{field.name}` is true or false, not {value!r}")
+        elif field.name == "profile" and not isinstance(value, str):
+            raise InputError(f"`profile` is a text, not {value!r}")
+        elif field.name == "reading":
+            value = readings_asked({} if value is None else value)
         own[field.name] = value
     return replace(base, **own)
 

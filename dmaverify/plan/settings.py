@@ -227,7 +227,7 @@ def _holds_none(path: Path, places: Iterable[tuple[str, ...]]) -> bool:
         data: Any = tomllib.loads(read_text(path))
     except (OSError, ValueError, RecursionError):
         return False
-    return not any(isinstance(reduce(_inner, place, data), dict) for place in places)
+    return all(reduce(_inner, place, data) is None for place in places)
 
 
 def _inner(table: Any, key: str) -> Any:
@@ -248,6 +248,8 @@ def _of_file(path: Path) -> Settings | None:
         table = reduce(_inner, place, doc.data)
         if isinstance(table, dict):
             return _settings(doc, place, table, path)
+        if table is not None:
+            raise InputError(f"`{'.'.join(place)}` is no table", doc.key_span(place), f"write [{'.'.join(place)}]")
     return None
 
 

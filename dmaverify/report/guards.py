@@ -25,8 +25,8 @@ from dmaverify.values import dataclass
 OWN_MOST = (1 << 31) - 1
 _WIDE = 1 << 126
 RUST_WORDS = (
-    "abstract as become box const crate do dyn enum extern final fn gen impl let loop macro match mod move mut "
-    "override priv pub ref self static struct super trait try type typeof unsafe unsized use virtual where"
+    "abstract as become box const crate do dyn enum extern false final fn gen impl let loop macro match mod move mut "
+    "override priv pub ref self static struct super trait true try type typeof unsafe unsized use virtual where"
 )
 """Words of Rust, besides those of Python, that name nothing. No size is a word of C: it begins with a capital."""
 
@@ -35,8 +35,9 @@ def guards_text(conditions: Sequence[Condition], language: str) -> str:
     """The assertions of several plans. Raises InputError where two would be one function, or as `guard`."""
     named: dict[str, str] = {}
     for one in conditions:
-        if (other := named.setdefault(_function(one), one.name)) != one.name:
-            said = f"the guards of `{other}` and `{one.name}` would both be `{_function(one)}`"
+        own = _function(one).lower() if language == "rust" else _function(one)
+        if (other := named.setdefault(own, one.name)) != one.name:
+            said = f"the guards of `{other}` and `{one.name}` would both be `{own}`"
             raise InputError(said, None, f"ask for one of them: {one.path}::{one.name}")
     return "\n".join(guard(one, language) for one in conditions).rstrip("\n")
 

@@ -83,6 +83,15 @@ def test_which_of_several_places_of_an_element_a_stream_reads_is_not_followed(tm
     assert {finding.rule for finding in judged(tmp_path, "toy", once).errors} == {"core/overlap"}
 
 
+@pytest.mark.parametrize(("time", "rules"), [("4", set()), ("K", {"core/covers", "core/writes-once"})])
+def test_an_axis_that_the_destination_lacks_takes_none_of_the_places_of_an_element(
+    time: str, rules: set[str], tmp_path: Path
+) -> None:
+    """It has stride 0 there; a broadcast of the stream walks the places."""
+    text = MOVE.format(source="C", dest="4, C", stream=f'time = "{time}", packet = "C"')
+    assert {finding.rule for finding in judged(tmp_path, "toy", text).errors} == rules
+
+
 @pytest.mark.parametrize(("slices", "status"), [("A # 64", "refuted"), ("A / 4 # 64", "refuted"), ("1 # 64", "proved")])
 def test_a_tile_of_one_of_two_terms_leaves_what_the_other_still_names(slices: str, status: str, tmp_path: Path) -> None:
     text = f"""[transfer.t]

@@ -36,6 +36,20 @@ def test_two_guards_of_one_name_are_refused() -> None:
     assert guards_text([one, replace(one, name="ab")], "c").count("static void") == 2
 
 
+def test_names_that_differ_in_capitals_alone_are_one_function_of_rust() -> None:
+    pair = [replace(condition(), name=name) for name in ("Load", "load")]
+    with pytest.raises(InputError, match="the guards of `Load` and `load` would both be `check_sizes_of_load`"):
+        guards_text(pair, "rust")
+    assert guards_text(pair, "c").count("static void") == 2
+
+
+@pytest.mark.parametrize("name", ["True", "False", "Match", "Self"])
+def test_a_size_whose_name_is_a_word_of_rust_in_small_letters_has_another_name_there(name: str) -> None:
+    template = Template("transfer", "t", "", 1, "toy", None, (SizeSymbol(name, 1, 8),), (), (), lambda v: None)  # type: ignore[arg-type,return-value]
+    text = guard(Condition("t", "p", 1, "exact", ((),), template=template), "rust")
+    assert f"let {name.lower()}_0 = i128::from({name.lower()}_0);" in text
+
+
 @pytest.mark.parametrize("path", ['x"""\nimport none #', "a*/ int b; /*", "C:\\new\\N{x}\\"])
 @pytest.mark.parametrize("language", ["python", "c", "rust", "mlir"])
 def test_the_path_of_a_plan_ends_no_comment_and_no_string_of_a_guard(path: str, language: str) -> None:

@@ -79,6 +79,17 @@ def test_a_wrong_setting_is_told_with_its_place_and_what_was_meant(shell, good, 
     assert shell("check", "plan.toml", "--isolated")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "code"), [("[tool]\ndmaverify = 3", 2), ("[[tool.dmaverify]]\njobs = 1", 2), ("tool = 1  # dmaverify", 0)]
+)
+def test_settings_that_are_no_table_are_told_and_not_passed_over(shell, good, text, code):
+    shell.write(good)
+    shell.write(text, "pyproject.toml")
+    found, _, err = shell("check", "plan.toml")
+    assert found == code
+    assert ("`tool.dmaverify` is no table" in err) == (code == 2)
+
+
 def test_every_setting_is_documented_in_what_show_settings_prints(shell):
     data = json.loads(shell("check", "--show-settings")[1])
     assert set(data) == {*KEYS, "settings", "from"}

@@ -255,7 +255,9 @@ def test_a_bound_that_is_not_met_and_no_plan_are_of_the_plans_that_were_asked_fo
         ({"prefix": [1]}, "`prefix` is labels"), ({"prefix": {"a": 1}}, "`prefix` is labels"),
         ({"simulate": "no"}, "`simulate` is true or false"), ({"routes": 0}, "`routes` is true or false"),
         ({"budget": float("nan")}, "`budget`"), ({"budget": True}, "`budget`"), ({"budget": -1}, "`budget`"),
-        ({"entries": 10**19}, "`entries`"),
+        ({"entries": 10**19}, "`entries`"), ({"reading": "x"}, "is not RULE=NAME"), ({"reading": [1]}, "no list of"),
+        ({"reading": {"a": 1}}, "`reading` maps rules to names"), ({"profile": 3}, "`profile` is a text"),
+        ({"reading": None}, ""), ({"reading": ["core/same-element=broadcast-missing"]}, ""),
         ({"entries": 10**18}, ""), ({"prefix": ""}, ""), ({"prefix": ["", " R"]}, ""), ({"budget": 60}, ""),
     ],
 )  # fmt: skip
