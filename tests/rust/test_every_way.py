@@ -368,7 +368,7 @@ def test_of_two_halves_that_take_turns_the_one_that_is_read_was_written(into: st
 
 @pytest.mark.parametrize(("into", "out_of", "proved"), [
     ("i / 2", "{ let j = i; j / 2 }", True), ("(i * 1) % 2", "(i * 1) % 2", True),
-    ("i / 2", "{ let j = i; j % 2 }", False), ("i / 2", "(i * 1) % 2", False),
+    ("i / 2", "{ let j = i; j % 2 }", False), ("i / 2", "(i * 1) % 2", False), ("i / 2", "(i + 1) / 2 % 2", False),
 ])  # fmt: skip
 def test_windows_of_one_range_are_one_window_only_where_they_are_made_alike(into: str, out_of: str, proved: bool):
     """Slots 0, 0, 1, 1 and 0, 1, 0, 1: in the second turn slot 1 is read, which nobody wrote."""

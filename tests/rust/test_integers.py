@@ -302,7 +302,7 @@ def told(lines: str, before: str = "") -> str:
         ("let n = 4; let z = Q { n }; let m = (n * 64) as usize / 32; for i in 0..m { COPY(i * 64); }", "struct Q { n: u8 }", "unknown"), ("let n = 4; { let n: u8 = 3; } let m = (n * 64) as usize / 32; for i in 0..m { COPY(i * 64); }", "", "proved"),
         ("let q = Q { n: 4 }; let m = (q.n * 64) as usize / 32; for i in 0..m { COPY(i * 64); }", "struct Q { n: u8 }", "unknown"), ("let q = Q { n: 4 }; let m = (q.n * 64) as usize / 32; for i in 0..m { COPY(i * 64); }", "struct Q { n: u16 }", "proved"),
         ("let (a, b) = (4, 2u8); let m = (b * 128) as usize / 32; for i in 0..m { COPY(i * 64); }", "", "unknown"), ("let (a, b) = (4, 2u8); let m = (a * 128) as usize / 64; for i in 0..m { COPY(i * 64); }", "", "proved"),
-        ("const S: u8 = 64; for i in 0..8 { COPY((i * S) as usize); }", "const S: usize = 64;", "unknown"), ("let mut i: u8 = 0; while i <= 224 { COPY(i as usize * 2); i += 32; }", "", "unknown"),
+        ("const S: u8 = 64; for i in 0..8 { COPY((i * S) as usize); }", "const S: usize = 64;", "unknown"), ("let mut i: u8 = 0; while i <= 224 { COPY(i as usize * 2); i += 32; }", "", "unknown"), ("let mut i: u8 = 0; while i <= 252 { COPY(i as usize); i += 4; }", "", "unknown"),
         ("let mut i: u8 = 0; while i < 224 { COPY(i as usize * 2); i += 32; } COPY(448);", "", "proved"), ("for i in (0..=224u8).step_by(32) { COPY(i as usize * 2); }", "", "proved"),
     ],
 )  # fmt: skip
