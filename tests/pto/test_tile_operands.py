@@ -190,7 +190,9 @@ def test_a_product_has_as_many_rows_as_its_left_and_columns_as_its_right(
 def test_a_product_is_added_to_as_many_rows_as_it_makes(of: str, status: Status, found: set[str]) -> None:
     before = tile("q", of) + op("tmatmul", "%l, %r", "%q").replace(f"outs(%q : {VEC})", f"outs(%q : {of})")
     body = product(**ADDS, before=before if status is Status.PROVED else tile("q", of))
-    assert check(body).status is status
+    verdict = check(body)
+    assert verdict.status is status
+    assert ("core/in-bounds" in {one.rule for one in verdict.errors}) is bool(found)
     assert run(body) >= found
 
 

@@ -274,7 +274,7 @@ def test_what_orders_the_cube_side_and_cannot_be_read_is_open(to: str) -> None:
 
 @pytest.mark.parametrize(("address", "status"), [("%c0", Status.PROVED), ("%odd", Status.UNKNOWN)])
 def test_a_copy_of_the_cube_side_whose_pointer_cannot_be_followed_is_open(address: str, status: Status) -> None:
-    odd = "  %m = arith.index_cast %n : index to i64\n  %odd = arith.ori %m, %c64 : i64\n"
+    odd = "  %m = arith.index_cast %n : index to i64\n  %odd = arith.ori %m, %m : i64\n"
     made = f"{odd}  %w = pto.castptr {address} : i64 -> !pto.ptr<f32, ub>\n"
     assert check(made + CUBE.replace("mte_l0c_ub %r, %u", "mte_l0c_ub %r, %w") + TAKE).status is status
     alone = "\n".join(line for line in CUBE.splitlines() if "pto.sync" not in line) + "\n"

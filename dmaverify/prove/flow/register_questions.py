@@ -72,7 +72,7 @@ class _RegisterWalk:
     def _loop(self, loop: RegisterLoop) -> None:
         changed, before, where = written(loop.body), dict(self.state), f"the loop at line {loop.line}"
         for name in changed:
-            self._met(f"{name} before {where}", [before], name, loop.head.get(name))
+            self._met(f"{name} before {where}", before, name, loop.head.get(name))
         outside, (ran, never) = self.around, self._sides(loop.when)
         self.around = (*outside, ran)
         self.block(loop.body)
@@ -82,12 +82,12 @@ class _RegisterWalk:
             if name in loop.head:
                 self._claim(f"{name} behind an iteration of {where}", end, name, loop.head[name])
             told = name not in loop.after and name in loop.last
-            self._met(f"{name} behind {where}", [end], name, (loop.last if told else loop.after).get(name))
+            self._met(f"{name} behind {where}", end, name, (loop.last if told else loop.after).get(name))
             self.around = (*outside, never)
             if told and not loop.runs:
                 self._either(name, ran, [self.state, before])
             elif not loop.runs:
-                self._met(f"{name} behind {where}", [before], name, loop.after.get(name))
+                self._met(f"{name} behind {where}", before, name, loop.after.get(name))
         self.around = outside
 
     def _branch(self, branch: RegisterBranch) -> None:
@@ -100,7 +100,7 @@ class _RegisterWalk:
             ends.append(dict(self.state))
             for name in names:
                 where = f"{name} behind the branch at line {branch.line}"
-                self._met(where, ends[-1:], name, branch.after.get(name))
+                self._met(where, ends[-1], name, branch.after.get(name))
         self.state, self.around = before, outside
         for name in names:
             self._put(name, branch.after.get(name))
@@ -124,10 +124,10 @@ class _RegisterWalk:
         if sum(map(len, either)) <= MOST_TEXT:
             self.state[name] = either
 
-    def _met(self, said: str, ways: Sequence[State], name: str, taken: Held | None) -> None:
+    def _met(self, said: str, way: State, name: str, taken: Held | None) -> None:
         """Where ways meet a register holds what is taken if it does on each; of others nothing is known."""
-        for state in ways if taken is not None else ():
-            self._claim(said, state, name, taken or ())
+        if taken is not None:
+            self._claim(said, way, name, taken)
         self._put(name, taken)
 
     def _put(self, name: str, values: Held | None) -> None:
