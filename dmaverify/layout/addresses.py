@@ -119,6 +119,21 @@ class Layout:
     def coordinates(self, values: Sequence[int]) -> dict[str, int]:
         return coordinates_of(self.digits, self.offsets, values)
 
+    @property
+    def last_live(self) -> int:
+        """The highest address that a live cell has, where one is live; the digits are a ladder."""
+        values = [0] * len(self.digits)
+        for index, digit in enumerate(self.digits):
+            if index in self.beyond_index:
+                continue
+            values[index] = digit.live - 1
+            for guard in self.guards:
+                coefficient = dict(guard.terms).get(index, 0)
+                if coefficient:
+                    before = guard.value(tuple(values)) - coefficient * values[index]
+                    values[index] = max(0, min(values[index], (guard.bound - 1 - before) // coefficient))
+        return self.address_of(values)
+
     def kind_at(self, values: tuple[int, ...]) -> object | None:
         """None for a live cell, else the kind of the first guard that holds."""
         for guard in self.guards:

@@ -142,6 +142,14 @@ def word_bytes(target: Target, options: Mapping[str, int | str]) -> int:
     return 0 if own is None else int(own(target, options))
 
 
+def address_space(target: Target, transfer: Transfer, *, reads: bool) -> int | None:
+    """Bytes that addresses of a side name, where rules of the machine's own hold commands within them; 0 where the side
+    has no addresses.
+    """
+    own = _own(target, "address_space")
+    return None if own is None else int(own(target, transfer, reads=reads))
+
+
 def burst_windows(target: Target, options: Mapping[str, int | str]) -> tuple[int, ...] | None:
     """Bytes of the windows that the bursts of each side keep within, where both sides are cut at the places where one
     begins another; none where each is cut for itself, between words. None where that is not known.

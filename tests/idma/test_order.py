@@ -498,6 +498,20 @@ def test_the_cluster_dma_of_manticore_initializes_memory(tmp_path: Path) -> None
     assert cli.invoke(["check", str(text), "--engine", "cheshire"]) == 1
 
 
+@pytest.mark.parametrize(("dest", "base", "options", "status"), [
+    ("A", (1 << 32) - 256, "", "proved"), ("A", (1 << 32) - 255, "", "refuted"),
+    ("A", (1 << 32) - 255, "address_width = 64", "proved"), ("A", (1 << 64) - 255, "address_width = 64", "refuted"),
+    ("A # 512", (1 << 32) - 256, "", "proved"), ("A # 512", (1 << 32) - 255, "", "refuted"),  # what is live counts
+    ("A / 16, A % 16 # 24", (1 << 32) - 376, "", "proved"), ("A / 16, A % 16 # 24", (1 << 32) - 375, "", "refuted"),
+    ("A", (1 << 32) - 255, 'variant = "r_axi_w_axis", dst_protocol = "axis"', "proved"),  # a stream has no addresses
+])  # fmt: skip
+def test_a_move_without_commands_ends_where_addresses_do(dest: str, base: int, options: str, status: str) -> None:
+    text = _transfer("p", 0, base, f"{{ {options} }}")
+    text = text.replace(f'base = {base}, element = "A"', f'base = {base}, element = "{dest}"')
+    (verdict,) = dv.check(PLAN + text)
+    assert verdict.status.value == status, verdict.findings
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_that_write_a_byte_again_are_told_exactly_where_a_walk_finds_one(seed: int) -> None:
     """Of a text that no move stands beside; of rows in order the last one stays."""

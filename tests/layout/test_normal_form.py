@@ -7,6 +7,7 @@ from math import gcd
 import pytest
 
 from dmaverify.language.expr import Kind
+from dmaverify.language.meaning import Index, cell, finalize
 from dmaverify.language.parse import parse
 from dmaverify.layout.addresses import cut_digit
 from dmaverify.layout.digits import DigitForm, Gap, compile_digits, digits_of
@@ -126,6 +127,19 @@ def test_what_is_left_at_the_end_of_a_room_is_nobodys() -> None:
     assert found.values_at(15) is not None
     assert found.values_at(16) is None
     assert found.values_at(18) is not None
+
+
+@pytest.mark.parametrize("text", [
+    "A, B, C", "A # 8, C", "C, A # 8", "A # 8 / 2, C # 7", "C # 7 / 2", "C = 5 # 9",
+    "(A, B) # 23", "(A # 6, B) = 18", "A @ 2 # 9", "1 # 3, B",
+    "(A # 8, B # 5) # 50", "(A, C) # 32 / 4, B", "A % 3, B # 6", "A #{0} 7 #{!} 9, C", "(A, B # 5) = 21 # 30",
+])  # fmt: skip
+def test_the_last_live_cell_is_that_of_the_cells(text: str) -> None:
+    """Cell by cell, as the meaning of a mapping says it."""
+    expr = parse(text, AXES)
+    found, opaque = layout_of(Tensor("host", expr, base=7), HOST, 16)
+    live = [at for at in range(expr.size) if isinstance(finalize(cell(expr, at), AXES), Index)]
+    assert opaque or found.last_live == 7 + 2 * max(live) + 1  # its second byte
 
 
 def test_padding_is_no_replica() -> None:

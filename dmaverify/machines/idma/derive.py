@@ -73,6 +73,13 @@ def word_bytes(target: Target, options: Mapping[str, int | str]) -> int:
     return setup_of(target, options).backend.word
 
 
+def address_space(target: Target, transfer: Transfer, *, reads: bool) -> int:
+    """Bytes that addresses of the engine name; behind the last one it goes on at 0. None of a stream or a pattern."""
+    setup = setup_of(target, transfer.options)
+    protocol = setup.request.src_protocol if reads else setup.request.dst_protocol
+    return 0 if protocol in NO_ADDRESS else setup.space
+
+
 def burst_windows(target: Target, options: Mapping[str, int | str]) -> tuple[int, ...] | None:
     """As `windows_of`, of the engine that options mean."""
     return windows_of(setup_of(target, options))

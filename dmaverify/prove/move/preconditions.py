@@ -17,8 +17,9 @@ from dmaverify.program.access import Access, PlanMove, PlanProblem
 from dmaverify.program.command import Command
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Stream, Transfer
-from dmaverify.program.space import SPAN, Space, unit_bits_of
+from dmaverify.program.space import SPAN, Space, layout_of, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.targets.modules import address_space
 from dmaverify.targets.target import Target
 
 Work = Transfer | Access | Indirect
@@ -73,7 +74,7 @@ def unmet(
             yield from _without_place(tensor, target)
             index = isinstance(work, Indirect) and tensor is work.index.tensor
             dtype = work.index.dtype if isinstance(work, Indirect) and index else work.dtype
-            yield from _too_far(tensor, target, target.dtypes[dtype])
+            yield from _too_far(work, tensor, target, target.dtypes[dtype])
         yield from foreign(work, target)
 
 
@@ -132,17 +133,26 @@ def _without_place(tensor: Tensor, target: Target) -> Iterator[PlanProblem]:
             yield PlanProblem(said, expr.span or tensor.span, hint, True)
 
 
-def _too_far(tensor: Tensor, target: Target, dtype_bits: int) -> Iterator[PlanProblem]:
-    """A tensor whose addresses, or whose clusters, would reach into the next place chosen by a port, or wrap."""
+def _too_far(work: Mapped, tensor: Tensor, target: Target, dtype_bits: int) -> Iterator[PlanProblem]:
+    """A tensor whose addresses, or whose clusters, would reach into the next place chosen by a port, or wrap. Where the
+    machine's own rules say so of commands, that is said of a move without any, of its elements.
+    """
     from dmaverify.lower.programs import space_of
 
     space: Space = space_of(target, tensor.tier)
     unit_bits = unit_bits_of(dtype_bits)
     end = tensor.base * 8 // unit_bits + tensor.element.size * dtype_bits // unit_bits
     if not set(SPAN) & set(space.places):  # one place, addressed as it is
-        own = "address_width" in target.raw.get("machine", {}).get("default", {})  # its rules know where addresses end
-        if end > ADDRESSES * 8 // unit_bits and not own:
-            said = f"the {tensor.tier} tensor ends at byte {end * unit_bits // 8:,}; addresses have 64 bits"
+        move = work if isinstance(work, Transfer) else None
+        room = None if move is None else address_space(target, move, reads=tensor is move.source)
+        if move is not None and room is not None and (move.carried_out or not room):
+            return
+        if room is not None and end > room * 8 // unit_bits:
+            layout, opaque = layout_of(tensor, space, dtype_bits)
+            end = end if opaque else layout.last_live + 1
+        if end > (room or ADDRESSES) * 8 // unit_bits:
+            wide = (room or ADDRESSES).bit_length() - 1
+            said = f"the {tensor.tier} tensor ends at byte {end * unit_bits // 8:,}; addresses have {wide} bits"
             yield PlanProblem(said, tensor.span, "lower its base, or make an axis smaller", True)
         return
     limit = min(SPAN[place] for place in SPAN if place in space.places)
