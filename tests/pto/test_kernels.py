@@ -360,3 +360,22 @@ def test_behind_a_loop_that_may_not_run_a_register_is_that_of_no_path() -> None:
     body = "  scf.for %i = %c0 to %n step %c1 : i64 {\n  pto.set_loop_size_outtoub %i, %c1 : i64, i64\n  }\n"
     verdict = check(body + COPY.format(bit="%off"), "// dmaverify: assume %n in 0..4\n")
     assert verdict.status is not Status.PROVED
+
+
+def test_what_another_reading_touches_is_told_with_the_names_of_the_text() -> None:
+    """Of a row whose bytes an argument says, no name of a term that is the tool's own."""
+    text = """// dmaverify: gm %a = 4096 bytes
+// dmaverify: assume %n in 32..128
+func.func @k(%a: !pto.ptr<f32, gm>, %n: i64) {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %u = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>
+  pto.mte_gm_ub %a, %u, %c0, %n nburst(%c1, %n, %n) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64
+  return
+}
+"""
+    (verdict,) = check_text(Source("k.mlir", text))
+    told = [one for one in verdict.assumptions if one.startswith("under --reading")]
+    assert told
+    assert not any("$" in one for one in told)
+    assert any("div(%n + 31, 32)" in one for one in told)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from dmaverify.language.affine import World
 from dmaverify.machines.pto.judged import finding_of, is_open, judged_kernel, settings_of
 from dmaverify.machines.pto.limits import knobs
 from dmaverify.machines.pto.meaning import meaning_of
@@ -18,6 +19,7 @@ from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import Arrival, CopyTouch, Use
 from dmaverify.program.rewrite import every
+from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target
 from dmaverify.values import replace
@@ -88,7 +90,7 @@ def _difference(one: Kernel, other: Kernel, knob: str) -> str:
         return "copies inside UB are ordered with the vector pipe" if any(c.kind == "local" for c in one.copies) else ""
     for a, b in zip(one.copies, other.copies, strict=False):
         if a.touches != b.touches or a.steps != b.steps:
-            more = _bytes_of(a.touches, b.touches)
+            more = _bytes_of(*([(touch, k.world) for touch in c.touches] for c, k in ((a, one), (b, other))))
             return f"the copy at line {a.span.line} {more}"
     if len(one.copies) != len(other.copies):
         return "other copies can be resolved"
@@ -102,31 +104,34 @@ def _rests(kernel: Kernel) -> list[Use]:
     return [load for load in loads if any(touch.kind == "unknown" for touch in load.touches)]
 
 
-def _bytes_of(mine: Sequence[CopyTouch], theirs: Sequence[CopyTouch]) -> str:
+Placed = tuple[CopyTouch, World]  # a touch, and what its symbols are
+
+
+def _bytes_of(mine: Sequence[Placed], theirs: Sequence[Placed]) -> str:
     """How the bytes of a row differ: `pads bytes 200..255 of each row, here 200..223`."""
     words = {"fill": "pads", "data": "writes", "unknown": "leaves unknown", "read": "reads", "surplus": "over-reads"}
     for kind, word in words.items():
-        left = [_range(t) for t in mine if t.kind == kind]
-        right = [_range(t) for t in theirs if t.kind == kind]
+        left = [_range(*one) for one in mine if one[0].kind == kind]
+        right = [_range(*one) for one in theirs if one[0].kind == kind]
         if left != right:
             return f"{word} {' and '.join(right) or 'nothing'} of each row, here {' and '.join(left) or 'nothing'}"
-        patterns = ([t.pattern for t in mine if t.kind == kind], [t.pattern for t in theirs if t.kind == kind])
+        patterns = ([t.pattern for t, _ in mine if t.kind == kind], [t.pattern for t, _ in theirs if t.kind == kind])
         if patterns[0] != patterns[1]:
             shown = [" ".join(p.hex(" ") if p else "unknown" for p in side) for side in patterns]
             return f"pads with {shown[1]}, here {shown[0]}"
     return (
         "runs its loops otherwise: "
-        + " and ".join(_loops(t) for t in theirs[:1])
+        + " and ".join(_loops(*one) for one in theirs[:1])
         + ", here "
-        + " and ".join(_loops(t) for t in mine[:1])
+        + " and ".join(_loops(*one) for one in mine[:1])
     )
 
 
-def _range(touch: CopyTouch) -> str:
+def _range(touch: CopyTouch, world: World) -> str:
     if touch.offset.is_const and touch.length.is_const:
         return f"bytes {touch.offset.const}..{touch.offset.const + touch.length.const - 1}"
-    return f"{touch.length.shown()} bytes from {touch.offset.shown()}"
+    return f"{term_text(touch.length, world)} bytes from {term_text(touch.offset, world)}"
 
 
-def _loops(touch: CopyTouch) -> str:
-    return " x ".join(f"{count.shown()} at {stride.shown()}" for count, stride in touch.steps)
+def _loops(touch: CopyTouch, world: World) -> str:
+    return " x ".join(f"{term_text(count, world)} at {term_text(stride, world)}" for count, stride in touch.steps)
