@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import gcd
 
 import pytest
 
-from dmaverify.language.expr import Kind
+from dmaverify.language.expr import Expr, Kind
 from dmaverify.language.meaning import Index, cell, finalize
 from dmaverify.language.parse import parse
 from dmaverify.layout.addresses import cut_digit
@@ -14,6 +15,8 @@ from dmaverify.layout.digits import DigitForm, Gap, compile_digits, digits_of
 from dmaverify.layout.refine import Nest, _separable, cut_piece, drive, missing_cell
 from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import Tensor
+from dmaverify.testing.draw import Seeded
+from dmaverify.testing.random_mappings import axes, mapping
 
 AXES = {"A": 5, "B": 4, "C": 6}
 HOST = Space("host", ("element",))
@@ -129,17 +132,31 @@ def test_what_is_left_at_the_end_of_a_room_is_nobodys() -> None:
     assert found.values_at(18) is not None
 
 
-@pytest.mark.parametrize("text", [
-    "A, B, C", "A # 8, C", "C, A # 8", "A # 8 / 2, C # 7", "C # 7 / 2", "C = 5 # 9",
-    "(A, B) # 23", "(A # 6, B) = 18", "A @ 2 # 9", "1 # 3, B",
-    "(A # 8, B # 5) # 50", "(A, C) # 32 / 4, B", "A % 3, B # 6", "A #{0} 7 #{!} 9, C", "(A, B # 5) = 21 # 30",
-])  # fmt: skip
+def last_of_the_cells(expr: Expr, sizes: Mapping[str, int]) -> int | None:
+    """The last position that holds an element, cell by cell, as the meaning of a mapping says it."""
+    live = [at for at in range(expr.size) if isinstance(finalize(cell(expr, at), sizes), Index)]
+    return max(live, default=None)
+
+
+@pytest.mark.parametrize("text", ["A # 8 / 2, C # 7", "(A, B) # 23", "(A # 6, B) = 18", "(A, B # 5) = 21 # 30"])
 def test_the_last_live_cell_is_that_of_the_cells(text: str) -> None:
-    """Cell by cell, as the meaning of a mapping says it."""
     expr = parse(text, AXES)
     found, opaque = layout_of(Tensor("host", expr, base=7), HOST, 16)
-    live = [at for at in range(expr.size) if isinstance(finalize(cell(expr, at), AXES), Index)]
-    assert opaque or found.last_live == 7 + 2 * max(live) + 1  # its second byte
+    assert opaque or found.last_live == 7 + 2 * last_of_the_cells(expr, AXES) + 1  # its second byte
+
+
+def test_the_last_live_cell_of_drawn_mappings_is_that_of_the_cells() -> None:
+    compared = 0
+    for seed in range(400):
+        draw = Seeded(seed)
+        sizes = axes(draw)
+        expr = mapping(draw, sizes, 4)
+        found, opaque = layout_of(Tensor("host", expr, base=3), HOST, 8)
+        last = last_of_the_cells(expr, sizes)
+        if not opaque and last is not None:
+            assert found.last_live == 3 + last, (expr, sizes)
+            compared += 1
+    assert compared > 300
 
 
 def test_padding_is_no_replica() -> None:
