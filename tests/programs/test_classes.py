@@ -278,6 +278,13 @@ def test_banks_see_the_bytes_of_elements_of_4_bits(pitch: int, count: int, wante
     assert verdict.status is (Status.REFUTED if wanted else Status.PROVED)
 
 
+def test_accesses_that_begin_inside_a_byte_have_no_banks_that_are_known() -> None:
+    access = looped(3, "M, A # 257").replace('"W"', '"A"').replace('"i8"', '"i4"')
+    verdict = judged(LOAD + access + program('transfer = "load"', 'access = "x"'))
+    assert verdict.status is Status.UNKNOWN
+    assert any("no size of access fits its packets" in one for one in verdict.assumptions)
+
+
 @pytest.mark.parametrize(
     ("element", "start", "wanted"),
     [

@@ -502,7 +502,7 @@ def tiles(rows: int, together: int, dest: str = "R, C") -> str:
     ]
     text = "".join(
         move(f"m{number}", f'{{ tier = "mem", base = 0, element = "R, C"{view}',
-             f'{{ tier = "mem", base = 68719476736, element = "{dest}"{view}', f"loop = {{ t = {rows // together} }}")
+             f'{{ tier = "mem", base = 2147483648, element = "{dest}"{view}', f"loop = {{ t = {rows // together} }}")
         for number, view in enumerate(views)
     )  # fmt: skip
     steps = ", ".join(f'{{ transfer = "m{number}" }}' for number in range(together))
@@ -746,7 +746,8 @@ def test_a_step_reads_what_it_writes_in_any_of_its_iterations(
 
 def test_addresses_wider_than_numbers_are_open() -> None:
     far = (1 << 64) - 65536
-    wide = move("x", f'{{ tier = "mem", base = {far}, element = "A, C" }}', '{ tier = "mem", element = "A, C" }')
+    side, options = '{{ tier = "mem", base = {}, element = "A, C" }}', "options = { address_width = 64 }"
+    wide = move("x", side.format(far), side.format(0), options)
     steps = 'step = [{ transfer = "x" }]\n'
     assert "wider than 62 bits" in same((wide, steps), (wide, steps), target="idma").why
 

@@ -235,3 +235,17 @@ def test_of_more_bytes_than_are_followed_no_overwriting_is_excluded(
     (verdict,) = api.check(plan, "k")
     assert verdict.status.value == wanted, verdict.findings
     assert {one.status for one in verdict.obligations if one.id == "core/same-element"} == {wanted}
+
+
+@pytest.mark.parametrize(("first", "other", "status"), [
+    ("0.0", "0.0", "proved"), ("0.0", "1.0", "refuted"), ("1.0", "0.0", "refuted"),
+])  # fmt: skip
+def test_padding_of_a_value_that_a_branch_chooses_is_zero_where_both_are(first: str, other: str, status: str) -> None:
+    (line,) = [one for one in KERNEL.splitlines() if "pto.set_mov_pad_val" in one]
+    value = line.split()[1]
+    second = f"  %other = arith.constant {other} : f16\n{line.replace(value, '%other')}"
+    sides = f"  scf.if %on {{\n{line}\n  }} else {{\n{second}\n  }}"
+    kernel = KERNEL.replace("%src: !pto.ptr<f16, gm>", "%src: !pto.ptr<f16, gm>, %on: i1").replace(line, sides)
+    kernel = kernel.replace("%zero = arith.constant 0.0", f"%zero = arith.constant {first}")
+    (verdict,) = api.check(PLAN.format(kernel=kernel, dest="R, C #{0} 128"), "k")
+    assert verdict.status.value == status, verdict.findings

@@ -164,6 +164,19 @@ def test_copies_inside_ub_between_buffers_in_turn_are_apart_in_each_iteration(
     assert verdict.status is Status.PROVED or verdict.errors[0].witness is not None
 
 
+def test_rows_between_each_other_share_no_byte_whatever_the_buffer() -> None:
+    """Rows of 128 bytes at 256, and the other side 128 bytes on: their ranges meet, and they do not."""
+    turn = "  %par = arith.remui %i, %c2 : i64\n  %at = arith.muli %par, %c1024 : i64\n"
+    turn += "  %on = arith.addi %at, %c128 : i64\n"
+    turn += "".join(f"  {p} = pto.castptr {n} : i64 -> !pto.ptr<f32, ub>\n" for p, n in (("%p", "%at"), ("%q", "%on")))
+    kinds = "!pto.ptr<f32, ub>, !pto.ptr<f32, ub>, i64, i64, i64, i64"
+    move = f"  pto.mte_ub_ub %p, %q, %c4 nburst(%c2, %c4, %c4) : {kinds}\n"
+    verdict = check(
+        f"  scf.for %i = %c0 to %n step %c1 : i64 {{\n{turn}{move}  }}\n", "// dmaverify: assume %n in 1..9\n"
+    )
+    assert "core/overlap" not in errors(verdict)
+
+
 # ---------------------------------------------------------------- registers
 
 

@@ -88,6 +88,19 @@ def test_a_size_that_only_ends_texts_is_one_that_the_entry_speaks_of(name: str, 
     assert (found.status.value, set(found.sizes or ())) == (wanted, {name})
 
 
+@pytest.mark.parametrize(("step", "wanted"), [(8, "proved"), (4, "refuted")])
+def test_a_size_that_stands_in_a_name_for_mappings_is_one_that_the_entry_speaks_of(step: int, wanted: str) -> None:
+    sized = f'[let]\n"L" = "C"\n[axes]\nC = {{ min = 8, max = 16, multiple_of = {step} }}'
+    plan = PLAN.format(r=8, k=2, assume="").replace("C = 8\n", "").replace('C"', 'L"').replace("[axes]", sized)
+    (found,) = api.check(plan.replace('"N, L"', '"N, C"'), "g", options=OPTIONS)
+    assert (found.status.value, set(found.sizes or ())) == (wanted, {"C"})
+
+
+def test_what_an_index_promises_at_a_size_is_promised_at_all() -> None:
+    for name, said in (("g", "the index names rows 0..3"), ("after", "`g`: the index names rows 0..3")):
+        assert any(one.startswith(said) for one in judged(name, "{ min = 4, max = 5 }", "2").assumptions)
+
+
 def test_sizes_of_others_are_told_apart_by_relations_alone() -> None:
     found = judged("g", "{ min = 1, max = 5 }", "2", 'assume = ["N + R >= 4101"]')
     assert (found.status, set(found.sizes or ())) == (Status.PROVED, {"N", "R"})

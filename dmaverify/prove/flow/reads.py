@@ -74,7 +74,7 @@ class ReadBytes(WrittenBytes):
             return False
         rows = self._rows(touch)
         beyond = any(self._reach(other, touch) for other in (*path.rows, *path.whole, *self._beyond))
-        if not rows or beyond or self._decides(event):
+        if not rows or beyond:
             return False
         states = [(start, set(path.bytes_[start:end])) for start, end in rows]
         return all(found == {NEVER} or (found == {TAIL} and start in self._made) for start, found in states)
