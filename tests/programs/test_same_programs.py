@@ -691,7 +691,22 @@ def test_parts_of_a_move_that_meet_have_no_order() -> None:
     padded = hbm(OUT, "A #{0} 10, B, C")  # its zeros lie where the source does
     over = move("x", hbm(OUT + 8 * 256), padded), 'step = [{ transfer = "x" }]\n'
     answer = same(over, over)
-    assert (answer.status, "reads what another one writes" in answer.why) == ("unknown", True)
+    assert (answer.status, "parts 0 and 1: one unit is written, and read for another" in answer.why) == (
+        "unknown",
+        True,
+    )
+
+
+def test_rows_that_one_command_puts_at_one_place_and_reads_there_are_followed_by_nobody() -> None:
+    """The second row is read where the first one was put."""
+    sides = '{ tier = "hbm", element = "A = 2, C" }', '{ tier = "hbm", base = 4096, element = "A = 2, C" }'
+    told = '[[transfer.x.command]]\nread = "[{0}C=64:1]:64 @{2}"\nwrite = "[{1}C=64:1]:64 @4096"'
+    one, other = (
+        (move("x", *sides, told.format(*numbers)), 'step = [{ transfer = "x" }]\n')
+        for numbers in (("A=2:64, ", "A=2:0, ", 4032), ("", "", 4096))
+    )
+    answer = by_contents(one, other)
+    assert (answer.status, "written, and read for another" in answer.why) == ("unknown", True)
 
 
 @pytest.mark.parametrize("there", [64, 100, 1984])
@@ -781,11 +796,11 @@ write = "[C=64:1]:64 @8192"
 @pytest.mark.parametrize(
     ("program", "target", "said"),
     [
-        (lone(hbm(0), hbm(256), STREAM), "rngd", "`x` reads what it writes"),
+        (lone(hbm(0), hbm(256), STREAM), "rngd", "`x`, command 0: one unit is written, and read"),
         (
             (TWO_COMMANDS.replace("TIER", "mem"), 'step = [{ transfer = "x" }]\n'),
             "idma",
-            "reads what another one writes",
+            "commands 0 and 1: one unit is written, and read",
         ),
         (lone(hbm(0), hbm(OUT, "A, B, C"), start="t - 1"), "rngd", "addresses below 0"),
         (lone(hbm(0, "A / 2, A, B, C"), hbm(OUT)), "rngd", "an element lies at two places"),

@@ -17,7 +17,7 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.meet import TooDeep
-from dmaverify.prove.move import equal_plans, equiv, units
+from dmaverify.prove.move import equal_plans, equiv, own_copies, units
 from dmaverify.prove.move.copies import TooManySteps, find_copy, in_half_bytes
 from dmaverify.prove.move.equal_plans import equivalent_plans
 from dmaverify.prove.move.equiv import equivalent_mappings
@@ -312,7 +312,7 @@ def test_what_one_command_does_twice_is_decided_unit_by_unit(
 def test_a_search_for_units_that_meet_which_does_not_end_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     one = plan(ROWS.format(0, 16, 16777231), SMALL)
     other = (one[0], one[1][::-1], one[2])
-    monkeypatch.setattr(equal_plans, "MOST_PAIRS", 0)
+    monkeypatch.setattr(own_copies, "MOST_PAIRS", 0)
     assert "more than 0 pairs" in equivalent_plans(one, other).why
     monkeypatch.undo()
     for name in ("collision", "smallest_meeting"):
@@ -320,7 +320,7 @@ def test_a_search_for_units_that_meet_which_does_not_end_proves_nothing(monkeypa
         def deep(*_: object) -> None:
             raise TooDeep
 
-        monkeypatch.setattr(equal_plans, name, deep)
+        monkeypatch.setattr(own_copies, name, deep)
         answer = equivalent_plans(one, other)
         assert (answer.status, "it is not known whether" in answer.why) == ("unknown", True)
         monkeypatch.undo()

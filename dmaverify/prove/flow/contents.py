@@ -20,10 +20,11 @@ from dmaverify.program.command import counters_at
 from dmaverify.program.schedule import Order, Program, Step
 from dmaverify.program.turns import Turn
 from dmaverify.prove.flow.alone_copies import NoCopies
-from dmaverify.prove.flow.step_copies import Pieces, StepCopies, copies_of, pieces_of
+from dmaverify.prove.flow.step_copies import StepCopies, copies_of, pieces_of
 from dmaverify.prove.flow.step_events import blocks_in_order
 from dmaverify.prove.flow.touches import Memory, StepWork, Touch
 from dmaverify.prove.meet import Walk
+from dmaverify.prove.move.own_copies import OwnCopy, order_decides
 from dmaverify.prove.move.views import place_findings
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
@@ -236,7 +237,10 @@ class _Run:
             one._replace(read=None if one.read is None else one.read + read, write=one.write + write)
             for one in self.first[step]
         ]
-        self._apart(step, moved)
+        own = [OwnCopy(one.source, one.dest, one.read, one.write, one.lane, one.round) for one in moved]
+        word = "part" if copies.alone else "command"
+        if clash := order_decides(own, word, in_any=False, launched=self.side.target.engines.launched):
+            raise NoCopies(f"`{self._name(step)}`, {clash}")
         for one in moved:
             if one.read is None:
                 zero = one.fill == "zero"
@@ -245,27 +249,6 @@ class _Run:
             last = _last(one.write)
             origin, at = self._lies(one.source, one.read[last])
             self._put(step, one.dest, one.write[last], origin, at)
-
-    def _apart(self, step: int, pieces: Sequence[Pieces]) -> None:
-        """Raises NoCopies where copies meet that nothing puts in order: of one lane that is launched, a read of what
-        was written before it.
-        """
-        import numpy as np
-
-        launched = self.side.target.engines.launched
-        for number, one in enumerate(pieces):
-            onto = None if one.read is None else one.read[one.read != one.write]
-            if onto is not None and one.source == one.dest and np.isin(onto, one.write).any():
-                raise NoCopies(f"`{self._name(step)}` reads what it writes")
-            for other in (before for before in pieces[:number] if before.round == one.round):
-                apart = one.lane != other.lane
-                if apart and one.dest == other.dest and np.isin(one.write, other.write).any():
-                    raise NoCopies(f"two engines of `{self._name(step)}` write one unit")
-                for reader, writer, meets in ((one, other, apart or launched), (other, one, apart)):
-                    if not meets or reader.read is None or reader.source != writer.dest:
-                        continue
-                    if np.isin(reader.read, writer.write).any():
-                        raise NoCopies(f"a command of `{self._name(step)}` reads what another one writes")
 
     def _makes(self, step: int, turn: int) -> None:
         """All reads, then all writes of what was made of what they read: by accesses, of all that their context was

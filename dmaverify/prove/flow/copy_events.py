@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dmaverify.language.affine import ZERO, Lin, World
-from dmaverify.language.distinct import distinct
 from dmaverify.program.instructions import Copy, CopyStep, CopyTouch, Event, Place, Use
 from dmaverify.program.turns import Turn
 from dmaverify.prove.flow.alone_copies import NoCopies, cells_of
@@ -21,7 +20,7 @@ from dmaverify.prove.flow.step_copies import in_row
 from dmaverify.prove.flow.step_events import NOWHERE, StepEvents
 from dmaverify.prove.flow.touches import Memory, memory_at
 from dmaverify.prove.meet import Walk
-from dmaverify.prove.move.equal_plans import STILL, order_decides
+from dmaverify.prove.move.own_copies import STILL, OwnCopy, of_commands, order_decides
 from dmaverify.targets.modules import what_decides
 from dmaverify.values import dataclass, field, replace
 
@@ -74,12 +73,12 @@ class _CopyEvents(StepEvents):
         commands = [command for _, command in copies.commands]
         one_by_one = len({lane for lane, _ in copies.commands}) < 2 and not target.engines.launched
         ahead = _ahead(copies)
-        if not one_by_one and (clash := order_decides(commands, target, copies.rounds, ahead)):
+        if not one_by_one and (clash := order_decides(of_commands(commands, target, copies.rounds), ahead=ahead)):
             raise NoCopies(f"`{name}`, {clash}")
         for number, command in enumerate(commands):
             own = kind
             if target.memory_of(command.read.tier) == target.memory_of(command.write.tier) and order_decides(
-                [command], target, ahead=ahead
+                of_commands([command], target), ahead=ahead
             ):  # what it leaves rests on how it does its requests: it is like none that has other loops or packets
                 own = f"{kind} {number}: {command.loops} {command.burst} {command.packet}"
             loops = tuple((one.count, one.read, one.write) for one in reversed(command.loops) if one.count != 1)
@@ -103,21 +102,18 @@ class _CopyEvents(StepEvents):
         piece = move.common
         if move.dest.size // piece > MOST_PIECES:
             raise NoCopies(f"`{name}` moves more than {MOST_PIECES:,} pieces in an iteration")
+
+        def pieces(at: Numbers) -> Numbers:
+            return in_row(at // piece, move.run // piece)
+
+        own = [
+            OwnCopy(source and source[0], dest, None if source is None else pieces(source[1]), pieces(at))
+            for source, dest, at, _ in parts
+        ]
         ahead = _ahead(copies)
-        for memory in {dest for _, dest, _, _ in parts}:
-            write = np.concatenate([in_row(at // piece, move.run // piece) for _, d, at, _ in parts if d == memory])
-            moved = [
-                source[1][(source[1] != at) | (dest != memory) | (ahead != STILL)]
-                for source, dest, at, _ in parts
-                if source is not None and source[0] == memory
-            ]
-            read = np.concatenate([in_row(at // piece, move.run // piece) for at in moved] or [write[:0]])
-            meet = bool(np.isin(read, write).any())
-            if ahead != STILL and len(read):  # in some iteration, by the ends of both
-                low, end = (read.min() * piece + ahead.low, (read.max() + 1) * piece + ahead.high)
-                meet = bool(low < (write.max() + 1) * piece and write.min() * piece < end)
-            if meet or len(distinct(write)) < len(write):
-                raise NoCopies(f"`{name}` reads what it writes, or writes a unit twice")
+        whole = Walk(ahead.low // piece, ((1 - -ahead.high // piece - ahead.low // piece, 1),))  # all pieces so far
+        if clash := order_decides(own, "part", ahead=whole if ahead != STILL else STILL):
+            raise NoCopies(f"`{name}`, {clash}")
         for source, dest, at, fill in parts:
             order = np.argsort(at)
             write = at[order]

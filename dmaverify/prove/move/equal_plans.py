@@ -15,11 +15,11 @@ from dmaverify.layout.addresses import Layout
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
-from dmaverify.program.space import SPAN, global_address, layout_of, local_address
+from dmaverify.program.space import SPAN, layout_of, local_address
 from dmaverify.prove.limits import RLIMIT
-from dmaverify.prove.meet import TooDeep, Walk, collision, side_of, smallest_meeting
 from dmaverify.prove.move.copies import TooManySteps, UnitCopy, find_copy, in_half_bytes
 from dmaverify.prove.move.obligations import Subject
+from dmaverify.prove.move.own_copies import of_commands, order_decides
 from dmaverify.prove.move.scene import Side, named_counters, where
 from dmaverify.prove.move.units import Comparison, compare
 from dmaverify.prove.sameness import WORDS, Sameness
@@ -27,9 +27,7 @@ from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import what_decides
 from dmaverify.targets.target import Target
 
-MOST_PAIRS = 1 << 14  # of accesses that may meet, one by one
 Plan = tuple[Transfer, Sequence[Command], Target]
-STILL = Walk(0, ())
 
 
 def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Sameness:
@@ -64,7 +62,7 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Same
     if found.status == "proved":
         units = sum(command.amount for command in programs[0])
         why = f"both copy the same units ({units:,} {'half bytes' if halves else 'bytes'})"
-        clash = "" if _is_one_run(first, second) else order_decides(programs[0], first[2])
+        clash = "" if _is_one_run(first, second) else order_decides(of_commands(programs[0], first[2]))
         if clash:
             return Sameness("unknown", f"{why}, and their order may decide what stays: {clash}", None, "", "plans",
                                notes, tuple(session.asked))  # fmt: skip
@@ -103,54 +101,11 @@ def _options_differ(decided: Sequence[Mapping[str, Any]]) -> str:
     return f"what may decide the bytes differs: {', '.join(said)}"
 
 
-def order_decides(program: Sequence[Command], target: Target, rounds: Sequence[int] = (), ahead: Walk = STILL) -> str:
-    """What the order of a program's unit copies decides, or may decide; empty where no order changes what it leaves:
-    nothing is written twice, or read where something else is written. Errs towards saying that it decides. Commands of
-    two of the `rounds`, where these are told, are in order. `ahead`: how much further than the write side the read side
-    is moved, in each iteration of loops around the program.
-    """
-    accesses: list[tuple[str, int, int, bool, int, Walk]] = []
-    for index, command in enumerate(program):
-        moves = [(loop.count, loop.write) for loop in command.loops if loop.count > 1 and (loop.read or loop.write)]
-        try:
-            if collision(moves, command.burst) is not None:
-                return f"command {index}: one unit is written twice"
-        except TooDeep:
-            return f"command {index}: it is not known whether a unit is written twice"
-        for port, writes in ((command.read, False), (command.write, True)):
-            own = side_of(command, writes=writes)
-            moved = STILL if writes else ahead
-            walk = Walk(global_address(port, own.base) + moved.base, (*moved.loops, *own.loops))
-            accesses.append((target.memory_of(port.tier), walk.low, walk.high, writes, index, walk))
-    held: list[tuple[str, int, int, bool, int, Walk]] = []
-    pairs = 0
-    for access in sorted(accesses, key=lambda one: one[:5]):
-        memory, low, _, writes, index, walk = access
-        held = [one for one in held if one[0] == memory and one[2] >= low]
-        for _, _, _, wrote, before, other in held:
-            if not (writes or wrote) or (before == index and walk == other):  # each unit onto itself
-                continue
-            if rounds and rounds[before] != rounds[index]:
-                continue
-            pairs += 1
-            who = f"commands {min(before, index)} and {max(before, index)}" if before != index else f"command {index}"
-            try:
-                met = smallest_meeting(walk, other) if pairs <= MOST_PAIRS else None
-            except TooDeep:
-                return f"{who}: it is not known whether units meet"
-            if met is not None:
-                return f"{who}: one unit is {'written twice' if writes and wrote else 'written, and read for another'}"
-        if pairs > MOST_PAIRS:
-            return f"more than {MOST_PAIRS:,} pairs of commands may meet"
-        held.append(access)
-    return ""
-
-
 def _stays_open(copy: UnitCopy, programs: Sequence[Sequence[Command]], target: Target, tiers: tuple[str, str]) -> str:
     """Why a copy that one program alone does need leave nothing else behind; empty where it does."""
     if tiers[0] == tiers[1] and copy.read == copy.write:
         return "a unit is copied onto itself"
-    return next(filter(None, (order_decides(program, target) for program in programs)), "")
+    return next(filter(None, (order_decides(of_commands(program, target)) for program in programs)), "")
 
 
 def _tiers(plan: Plan) -> tuple[str, str]:
