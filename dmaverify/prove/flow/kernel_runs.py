@@ -16,14 +16,13 @@ from dmaverify.language.affine import Lin, World
 from dmaverify.program.instructions import Branch, Copy, Event, KernelLoop, Use
 from dmaverify.program.rewrite import put_in
 from dmaverify.prove.flow.same_copies import (
+    ByteApart,
     CopyForm,
     bytes_of,
-    first_difference,
+    compare_bytes,
     form_of,
     memory_text,
     told,
-    unit_of,
-    within,
 )
 from dmaverify.prove.sameness import Sameness
 from dmaverify.values import dataclass
@@ -186,26 +185,22 @@ def _groups(one: Group, other: Group) -> Sameness:
         return Sameness("refuted", f"they differ{a.where}", places=(a.event.span, b.event.span))
     if one.forms[0].way != other.forms[0].way:
         return Sameness("refuted", f"the copies go different ways{a.where}", places=(a.event.span, b.event.span))
+    found: list[tuple[str, ByteApart | None]] = []
     if len(one.forms) == len(other.forms):
         pairs = list(zip(one.forms, other.forms, strict=True))
         if all(x.areas == y.areas for x, y in pairs):
             return Sameness("proved")
-        found = [_bytes([x], [y]) for x, y in pairs]
-        if all(f[0] == "proved" for f in found):
+        found = [compare_bytes([x], [y]) for x, y in pairs]
+        if all(status == "proved" for status, _ in found):
             return Sameness("proved")
-    status, said, address = _bytes(one.forms, other.forms)
-    if status != "refuted":
+    status, apart = compare_bytes(one.forms, other.forms)
+    if apart is None:
         return Sameness(status)
-    assert address is not None
-    at = [_writer(group, address) for group in (one, other)]
-    index = (
-        next((i for i, f in enumerate(found) if f[0] == "refuted"), None)
-        if len(one.forms) == len(other.forms)
-        else None
-    )
-    if index is not None:
-        _, said, _ = found[index]
-        at = [one.atoms[index], other.atoms[index]]
+    at, said = [_writer(group, apart) for group in (one, other)], _said(apart, one.forms, other.forms)
+    alone = next(((i, own) for i, (_, own) in enumerate(found) if own is not None), None)
+    if alone is not None:
+        index, own = alone
+        at, said = [one.atoms[index], other.atoms[index]], _said(own, *([g.forms[index]] for g in (one, other)))
     elif len(one.forms) != len(other.forms):  # later copies may write it: what is compared ends here
         ends = zip((one.end, other.end), ("first", "second"), strict=True)
         until = " and ".join(f"line {end.event.span.line} of the {word}" for end, word in ends if end is not None)
@@ -213,37 +208,20 @@ def _groups(one: Group, other: Group) -> Sameness:
     return Sameness("refuted", f"{said}{at[0].where}", places=(at[0].event.span, at[1].event.span))
 
 
-def _writer(group: Group, address: tuple[tuple[str, str], int]) -> ConcreteOp:
-    """The copy of a group that writes an address; the first where none does."""
+def _writer(group: Group, apart: ByteApart) -> ConcreteOp:
+    """The copy of a group that writes the byte; the first where none does."""
     import numpy as np
 
-    memory, at = address
     for atom, form in zip(group.atoms, group.forms, strict=True):
-        made = bytes_of([within(form, memory)], 1)
-        if made is not None and bool(np.isin(at, made.at)):
+        made = bytes_of([form], apart.memory, 1)
+        if made is not None and bool(np.isin(apart.address, made.at)):
             return atom
     return group.atoms[0]
 
 
-def _bytes(one: Sequence[CopyForm], other: Sequence[CopyForm]) -> tuple[str, str, tuple[tuple[str, str], int] | None]:
-    """Whether copies change the same bytes alike; the first that differs in words, and where it lies."""
-    status = "proved"
-    for memory in sorted({a.memory for f in (*one, *other) for a in f.areas}):
-        sides = [[within(f, memory) for f in side] for side in (one, other)]
-        unit = unit_of([*sides[0], *sides[1]])
-        maps = [bytes_of(side, unit) for side in sides]
-        if maps[0] is None or maps[1] is None:
-            status = "unknown"
-            continue
-        found = first_difference(maps[0], maps[1])
-        if found is not None:
-            at, a, b = found
-            place = f"byte {at:,} of {memory_text(memory)}"
-            said = f"{place} gets {told(a, sides[0])} in the first, {told(b, sides[1])} in the second"
-            return "refuted", said, (memory, at)
-        if maps[0].collides or maps[1].collides:
-            status = "unknown"
-    return status, "", None
+def _said(apart: ByteApart, one: Sequence[CopyForm], other: Sequence[CopyForm]) -> str:
+    place = f"byte {apart.address:,} of {memory_text(apart.memory)}"
+    return f"{place} gets {told(apart.first, one)} in the first, {told(apart.second, other)} in the second"
 
 
 def _written_once(sides: Sequence[Sequence[ConcreteOp]]) -> Sameness | None:

@@ -203,18 +203,50 @@ UNKNOWN, FILL = 1, 2
 
 @dataclass(frozen=True)
 class Bytes:
-    """Pieces of `unit` bytes that were changed, in order of their address, and what each got; `collides` where two
-    rows wrote one piece, or a row read what another wrote. `value` is (kind, memory or byte, address), by piece.
+    """Pieces of `unit` bytes of one memory that were changed, in order of their address, and what each got, by the last
+    row. `twice`: two rows wrote one piece; `read`: a row read here what another one may write. `value` is (kind,
+    memory or byte, address), by piece.
     """
 
     unit: int
     at: Any
     value: Any
-    collides: bool
+    twice: bool
+    read: bool
 
 
-def bytes_of(forms: Sequence[CopyForm], unit: int) -> Bytes | None:
-    """What constant copies that write one memory change. None where there are too many pieces."""
+@dataclass(frozen=True)
+class ByteApart:
+    """A byte that two lists of copies change otherwise, and what each puts there (None: nothing)."""
+
+    memory: tuple[str, str]
+    address: int
+    first: Any
+    second: Any
+
+
+def compare_bytes(one: Sequence[CopyForm], other: Sequence[CopyForm]) -> tuple[str, ByteApart | None]:
+    """Whether constant copies of one way change the same bytes alike: `proved` where no order of their rows
+    leaves anything else; `refuted`, with a byte, where no row reads what one may write; else `unknown`.
+    """
+    status, unit = "proved", unit_of([*one, *other])
+    for memory in sorted({area.memory for form in (*one, *other) for area in form.areas}):
+        maps = [bytes_of(side, memory, unit) for side in (one, other)]
+        if maps[0] is None or maps[1] is None:
+            status = "unknown"
+            continue
+        if maps[0].read or maps[1].read:
+            return "unknown", None
+        found = first_difference(maps[0], maps[1])
+        if found is not None:
+            return "refuted", ByteApart(memory, *found)
+        if maps[0].twice or maps[1].twice:
+            status = "unknown"
+    return status, None
+
+
+def bytes_of(forms: Sequence[CopyForm], memory: tuple[str, str], unit: int) -> Bytes | None:
+    """What constant copies change of a memory. None where there are too many pieces."""
     import numpy as np
 
     at, value = [np.empty(0, np.int64)], [np.empty((0, 3), np.int64)]
@@ -222,6 +254,8 @@ def bytes_of(forms: Sequence[CopyForm], unit: int) -> Bytes | None:
     total = 0
     for form in forms:
         for area in sorted(form.areas, key=lambda a: a.kind == "data"):
+            if memory not in (area.memory, area.origin):
+                continue
             pieces = area.length.const // unit
             for count, _, _ in area.levels:
                 pieces *= max(0, count.const)
@@ -229,11 +263,13 @@ def bytes_of(forms: Sequence[CopyForm], unit: int) -> Bytes | None:
             if total > MOST_UNITS:
                 return None
             write, read = _walked(area, unit)
+            if area.origin == memory:
+                reads.append(read)
+            if area.memory != memory:
+                continue
             out = np.zeros((len(write), 3), np.int64)
             if area.kind == "data":
                 out[:, 1], out[:, 2] = _memory_number(area.origin), read
-                if area.origin == area.memory:
-                    reads.append(read)
             elif area.pattern is None:
                 out[:, 0] = UNKNOWN
             else:
@@ -244,8 +280,8 @@ def bytes_of(forms: Sequence[CopyForm], unit: int) -> Bytes | None:
             value.append(out)
     where, what = np.concatenate(at), np.concatenate(value)
     unique, first = np.unique(where[::-1], return_index=True)
-    collides = len(unique) != len(where) or bool(np.isin(np.concatenate(reads), unique).any())
-    return Bytes(unit, unique, what[::-1][first], collides)
+    read_again = bool(np.isin(np.concatenate(reads), unique).any())
+    return Bytes(unit, unique, what[::-1][first], len(unique) != len(where), read_again)
 
 
 def _memory_number(memory: tuple[str, str] | None) -> int:
@@ -309,8 +345,3 @@ def told(value: Any, forms: Sequence[CopyForm]) -> str:
 
 def memory_text(memory: tuple[str, str]) -> str:
     return f"{memory[0]}{f' ({memory[1]})' if memory[1] else ''}"
-
-
-def within(form: CopyForm, memory: tuple[str, str]) -> CopyForm:
-    """What a form changes of one memory."""
-    return replace(form, areas=tuple(a for a in form.areas if a.memory == memory))

@@ -34,14 +34,11 @@ from dmaverify.prove.flow.same_copies import (
     Area,
     CopyForm,
     apart,
-    bytes_of,
-    first_difference,
+    compare_bytes,
     form_of,
     normal,
     progression,
     same_areas,
-    unit_of,
-    within,
 )
 from dmaverify.prove.sameness import Sameness
 from dmaverify.values import dataclass, field, replace
@@ -372,16 +369,7 @@ class _Comparison:
         return out
 
     def by_bytes(self, one: Sequence[CopyForm], other: Sequence[CopyForm]) -> bool:
-        if not all(f.is_const for f in (*one, *other)):
-            return False
-        memories = {a.memory for f in (*one, *other) for a in f.areas}
-        unit = unit_of([*one, *other])
-        if len(memories) > 1:
-            return all(self.by_bytes([within(f, m) for f in one], [within(f, m) for f in other]) for m in memories)
-        maps = bytes_of(one, unit), bytes_of(other, unit)
-        if maps[0] is None or maps[1] is None or maps[0].collides or maps[1].collides:
-            return False
-        return first_difference(maps[0], maps[1]) is None
+        return all(f.is_const for f in (*one, *other)) and compare_bytes(one, other)[0] == "proved"
 
 
 def _size(events: Sequence[Event]) -> int:
