@@ -84,11 +84,6 @@ def equiv(
             (a, b), lambda at: api.load((a, b)[at], symbols=True), rlimit=rlimit, tiers=tiers, engine=engine,
             defines=defines,
         )  # fmt: skip
-    if as_json and copies:
-        from dmaverify.jobs.kernels import same_json
-        from dmaverify.report.data import dumps
-
-        raise told(dumps(same_json(answer), indent=2), answer.exit_code)
     raise told(answer.as_json() if as_json else said, answer.exit_code)
 
 

@@ -2,8 +2,8 @@
 
 Knows: how a kernel is named (FILE or FILE::FUNCTION), what two files have to pair, what an answer says.
 Does not know: how copies are judged, how sameness is proved.
-Law: a kernel with an operation that could not be resolved is no kernel to compare; EQUAL is said of nothing less than
-every copy, flag, barrier and vector access of both.
+Law: a kernel with an operation that could not be resolved is no kernel to compare; `proved` is said of nothing less
+than every copy, flag, barrier and vector access of both.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dmaverify.errors import InputError, Span
-from dmaverify.jobs.same_kernels import only_gm, same_functions, same_left, told_left
+from dmaverify.errors import InputError
+from dmaverify.jobs.same_kernels import copies_of, only_gm, same_functions, same_left, told_left
 from dmaverify.language.files import read_text
 from dmaverify.machines.pto.emit import canonical, fields_of, words_of_copy
 from dmaverify.machines.pto.named import NamedFunction, functions_of, kernel_at
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, misfits, unpack
-from dmaverify.prove.sameness import Sameness, worst_of
+from dmaverify.prove.sameness import KERNELS, Sameness, worst_of
 from dmaverify.values import replace
 
 
@@ -112,27 +112,24 @@ def same_kernels(a: str, b: str, tiers: Sequence[str] = ()) -> tuple[Sameness, s
     if b.endswith(".json"):
         if tiers:
             raise InputError("words leave nothing in a memory", None, "leave --tier out, or name two kernels")
-        return _same_words(a, b)
+        found = _same_words(a, b)
+        return found, found.text(a, b)
     answers = []
-    for one, other in _pairs(a, b):
+    pairs = _pairs(a, b)
+    for one, other in pairs:
         found = same_left(one, other) if tiers else same_functions(one, other)
         names = {f"arg{i}": name for i, (name, _, _) in enumerate(one.function.args)}
-        found = replace(found, witness={names.get(n, n): v for n, v in (found.witness or {}).items()} or None)
-        copies = f"{found.copies} cop{'y' if found.copies == 1 else 'ies'}"
+        witness = {names.get(n, n): v for n, v in (found.witness or {}).items()} or None
+        found = replace(found, kind=KERNELS, witness=witness)
         if found.status == "proved":
-            what = f"{copies}, every byte, same order and synchronisation{_ranges(one, other)}"
-            what = told_left(found) if tiers else what
-            said = f"EQUAL   {a} and {b}: {what}{_supposed(found)}"
-        else:
-            word = "DIFFERENT" if found.status == "refuted" else "UNKNOWN"
-            said = f"{word}   {a} and {b}: {found.why}{_values(found)}"
-            said += "".join(f"\n  at {span}{_line(span)}" for span in found.places)
-            said += (
-                ""
-                if tiers
-                else "\n  = help: `--tier gm` asks no more than whether both leave the same in global memory"
+            whole = f"{copies_of(found)}, every byte, same order and synchronisation{_ranges(one, other)}"
+            found = replace(found, why=told_left(found) if tiers else whole)
+        elif not tiers:
+            found = replace(
+                found, notes=(*found.notes, "with `--tier gm`: whether both leave the same in global memory")
             )
-        answers.append((found, said))
+        shown = (f"{a}::{one.name}", f"{b}::{other.name}") if len(pairs) > 1 else (a, b)
+        answers.append((found, found.text(*shown)))
     return worst_of([found for found, _ in answers]), "\n".join(said for _, said in answers)
 
 
@@ -156,24 +153,7 @@ def _ranges(one: NamedFunction, other: NamedFunction) -> str:
     return f", for {', '.join(given)}" if given else ""
 
 
-def _supposed(found: Sameness) -> str:
-    return "".join(f"\n  only if   {condition}" for condition in found.conditions)
-
-
-def _values(found: Sameness) -> str:
-    """The values at which kernels part, by the names of the first text."""
-    return " where " + ", ".join(f"{n} = {v:,}" for n, v in found.witness.items()) if found.witness else ""
-
-
-def _line(span: Span) -> str:
-    """The line of the text that a place stands in."""
-    text = span.source.text
-    begin = text.rfind("\n", 0, span.start) + 1
-    end = text.find("\n", span.start)
-    return f"   {' '.join(text[begin : end if end >= 0 else None].split())}"
-
-
-def _same_words(a: str, b: str) -> tuple[Sameness, str]:
+def _same_words(a: str, b: str) -> Sameness:
     """Unpacks every word and compares its fields with what the copy says: both halves, counts and strides."""
     _, _, kernel = kernel_at(a, canonical=True)
     try:
@@ -186,7 +166,7 @@ def _same_words(a: str, b: str) -> tuple[Sameness, str]:
         raise InputError(f"{b}: `{strange[0]}` is no part of words", None, "dmaverify emit PATH --as words --json")
     if len(entries) != len(kernel.copies):
         why = f"{len(kernel.copies)} copies against {len(entries)} entries"
-        return Sameness("refuted", why), f"DIFFERENT   {a} and {b}: {why}"
+        return Sameness("refuted", why, kind=KERNELS)
     pads = [(own.get("pad"), entry.get("pad")) for own, entry in zip(words_of(kernel), given, strict=True)]
     for number, (copy, (kind, words, src, dst)) in enumerate(zip(kernel.copies, entries, strict=True), 1):
         wanted = canonical(fields_of(copy))
@@ -205,10 +185,9 @@ def _same_words(a: str, b: str) -> tuple[Sameness, str]:
         wrong += [f"padding: {other}, must be {own}"] if own != other else []
         if wrong:
             why = f"copy {number}: {'; '.join(wrong)}"
-            parted = Sameness("refuted", why, copies=number - 1, places=(copy.span,))
-            return parted, f"DIFFERENT   {a} and {b}: {why}\n  at {copy.span}"
-    same = Sameness("proved", conditions=tuple(kernel.conditions), copies=len(entries))
-    return same, f"EQUAL   {a} and {b}: {len(entries)} copies, every field of every word{_supposed(same)}"
+            return Sameness("refuted", why, kind=KERNELS, copies=number - 1, places=(copy.span,))
+    same = Sameness("proved", kind=KERNELS, conditions=tuple(kernel.conditions), copies=len(entries))
+    return replace(same, why=f"{copies_of(same)}, every field of every word")
 
 
 def _idle(wanted: Mapping[str, int], found: Mapping[str, int]) -> set[str]:
@@ -219,11 +198,3 @@ def _idle(wanted: Mapping[str, int], found: Mapping[str, int]) -> set[str]:
         "loop2": ("loop2_gm", "loop2_ub"),
     }
     return {s for count, pair in strides.items() if wanted.get(count) == found.get(count) == 1 for s in pair}
-
-
-def same_json(found: Sameness) -> dict[str, Any]:
-    """The answer on two kernels as data, in the words of their text."""
-    status = {"proved": "same", "refuted": "different"}.get(found.status, found.status)
-    out = {"status": status, "copies": found.copies, "why": found.why, "places": [str(s) for s in found.places]}
-    out |= {"conditions": list(found.conditions)} if found.conditions else {}
-    return {**out, "values": dict(found.witness)} if found.witness else out

@@ -2,7 +2,7 @@
 
 Knows: which values of arguments are run, what work stands between copies.
 Does not know: how a kernel is judged, how it is run (`same_runs`).
-Law: EQUAL is said of nothing less than every copy, flag, barrier and vector access of both, and the work between them.
+Law: `proved` is said of nothing less than every copy, flag, barrier and vector access, and the work between them.
 What is left is said of kernels that are both proved, so that no order decides what stays, and of every value of their
 arguments; with values that nobody states, or too many, nothing is said but a difference. A byte that one of them
 computes and the other has from elsewhere is no difference: it is open.
@@ -144,11 +144,15 @@ def _split(numbers: Sequence[SharedNumber]) -> tuple[list[SharedNumber], list[Sh
     return counted, [n for n in numbers if n not in counted]
 
 
+def copies_of(found: Sameness) -> str:
+    """How many copies of kernels were compared, in words."""
+    return f"{found.copies} cop{'y' if found.copies == 1 else 'ies'}"
+
+
 def told_left(found: Sameness) -> str:
     """What is said of two kernels that leave the same."""
     if found.by == BY_EVENTS:
-        copies = f"{found.copies} cop{'y' if found.copies == 1 else 'ies'}"
-        return f"both leave the same in gm ({copies}, every byte, whatever waits for what)"
+        return f"both leave the same in gm ({copies_of(found)}, every byte, whatever waits for what)"
     runs = f", with each of {found.why} values of their arguments" if found.why else ""
     return f"both leave the same in gm ({found.copies:,} bytes that either changes{runs})"
 

@@ -14,6 +14,7 @@ from dmaverify.errors import InputError, Span
 from dmaverify.values import dataclass, field, replace
 
 WORDS = ("first", "second")
+KERNELS = "kernels"
 _EXITS = {"proved": 0, "refuted": 1, "unknown": 3}
 
 
@@ -50,17 +51,20 @@ class Sameness:
             "by": self.by,
             "notes": list(self.notes),
             "conditions": list(self.conditions),
+            **({"copies": self.copies} if self.kind == KERNELS else {}),
+            **({"places": [str(place) for place in self.places]} if self.places else {}),
         }
 
     def text(self, first: str, second: str) -> str:
         """A verdict for people; `first` and `second` are the texts that were compared."""
         verb = "mean the same" if self.kind == "mappings" else "do the same"
         says = {"proved": verb, "refuted": f"do not {verb}", "unknown": f"{verb}? no answer"}[self.status]
-        word = "PROVED if all below holds:" if self.conditions else self.status.upper()
+        supposed = self.conditions if self.status == "proved" else ()
+        word = "PROVED if all below holds:" if supposed else self.status.upper()
         lines = [f"{word:<8} `{first}` and `{second}` {says}{f': {self.why}' if self.why else ''}"]
-        lines += [f"  at        {span}" for span in self.places]
+        lines += [f"  at        {span}{_line_of(span)}" for span in self.places]
         lines += [f"  {word:<10}{text}" for word, text in self._rows(first, second)]
-        lines += [f"  only if   {condition}" for condition in self.conditions]
+        lines += [f"  only if   {condition}" for condition in supposed]
         lines += [f"  note      {note}" for note in self.notes]
         return "\n".join([*lines, f"  by        {self.by}"] if self.by else lines)
 
@@ -92,6 +96,14 @@ def worst_of(answers: Sequence[Sameness]) -> Sameness:
 def unread(error: InputError, who: str = "") -> Sameness:
     """That nothing is known of a text that could not be read."""
     return Sameness("unknown", f"{who}{error.message}", places=(error.span,) if error.span else ())
+
+
+def _line_of(span: Span) -> str:
+    """The line of the text that a place stands in."""
+    text = span.source.text
+    begin = text.rfind("\n", 0, span.start) + 1
+    end = text.find("\n", span.start)
+    return f"   {' '.join(text[begin : end if end >= 0 else None].split())}"
 
 
 def _shown(value: Any) -> str:

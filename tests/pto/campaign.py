@@ -11,7 +11,7 @@ arguments: none is proved where a run finds trouble or cannot say, none refuted 
 With --loops: kernels on tiles in loops of up to 100 rounds, which nobody calls right or wrong: none is proved where a
 run finds trouble, none refuted where none does.
 
-With --equal: every kernel against itself in the other surface, which must be EQUAL, and against a mutant, which must
+With --equal: every kernel against itself in the other surface, which must be PROVED, and against a mutant, which must
 not be where a run of both leaves other bytes.
 
 Prints how many agree, what was found how often, and every disagreement with its text; exits with 1 if there is one.

@@ -640,7 +640,7 @@ def test_the_command_compares_what_is_left_where_a_memory_is_named(
     assert invoke(["equiv", *paths, "--tier", "gm"]) == 0
     assert "both leave the same in gm (1,024 bytes that either changes)" in capsys.readouterr().out
     assert invoke(["equiv", *paths, "--tier", "gm", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["status"] == "same"
+    assert json.loads(capsys.readouterr().out)["status"] == "proved"
     for wrong, said in (("ub", "a kernel leaves nothing in `ub`"), ("hbm", "a kernel leaves nothing in `hbm`")):
         assert invoke(["equiv", *paths, "--tier", wrong]) == 2
         assert said in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What two kernels compute between equal copies: `equiv` says EQUAL only of the same work, wired alike."""
+"""What two kernels compute between equal copies: `equiv` says PROVED only of the same work, wired alike."""
 
 from __future__ import annotations
 
