@@ -1,4 +1,4 @@
-"""Uninitialized reads at chosen values of the symbols, where no proof decides it for all of them.
+"""Chosen values of the symbols of a kernel, to run what no proof decides for all of them.
 
 Knows: small values within the ranges of symbols, what had to be assumed of them.
 Does not know: machines, text syntax, proofs for all values.
@@ -11,39 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.language.affine import Lin, World, compare
-from dmaverify.program.instructions import Event, Shared
-from dmaverify.program.rewrite import every, put_in, symbols_of
+from dmaverify.program.instructions import Event
+from dmaverify.program.rewrite import every, symbols_of
 from dmaverify.prove.flow.ask import BEYOND, Asker
-from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.values import replace
-from dmaverify.verdict import Finding, Severity
+from dmaverify.verdict import Finding
 
 TRIED = (*BEYOND, 1000)  # what is added to the least value of a symbol; the last goes beyond one tile
-MOST_EVENTS = 4_000  # events of one run, which is begun anew for each values and each reading
-
-
-def unwritten_at_values(
-    asker: Asker,
-    events: Sequence[Event],
-    memory: tuple[str, int],
-    ordered: Sequence[str],
-    *,
-    given: Sequence[Shared],
-) -> list[Finding]:
-    """What the judge of definite bytes refutes at the first values at which it refutes anything."""
-    world, out = asker.world, list[Finding]()
-    names, stated = open_symbols(events, world)
-    for values in chosen_values(asker, names, events) if names else ():
-        judge = DefiniteJudge(asker, *memory, ordered=ordered, given=given, most_events=MOST_EVENTS)
-        judge.judge([put_in(event, world, values) for event in events])
-        found = [f for f in judge.findings.values() if f.severity is Severity.ERROR]
-        found = [told_at(f, values, world) for f in found]
-        if found and stated:
-            return found
-        if not found and not stated:
-            return []  # whoever calls it may give such values only
-        out = out or found
-    return out
+MOST_AT_VALUES = 4_000  # events of one run, which is begun anew for each values and each reading
 
 
 def open_symbols(events: Sequence[Event], world: World) -> tuple[list[str], bool]:
@@ -70,7 +45,7 @@ def values_text(shown: Mapping[str, int]) -> str:
 def chosen_values(asker: Asker, names: Sequence[str], events: Sequence[Event]) -> Iterator[dict[str, Lin]]:
     """Values of all symbols that meet every condition on them; the fewer, the longer the text."""
     world, many = asker.world, sum(1 for _ in every(events))
-    for number in range(len(TRIED) + 1)[-max(2, MOST_EVENTS // 2 // max(1, many)) :]:
+    for number in range(len(TRIED) + 1)[-max(2, MOST_AT_VALUES // 2 // max(1, many)) :]:
         chosen: dict[str, Lin] = {}
         for index, name in enumerate(names):
             symbol = world.symbols[name]

@@ -22,8 +22,8 @@ from dmaverify.program.schedule import Order, Program, Step
 from dmaverify.program.space import LOCAL_LIMIT, layout_of, local_address
 from dmaverify.prove.flow.declarations import may_share, side_names
 from dmaverify.prove.flow.regions import boxes_of, in_memory
+from dmaverify.prove.flow.sides import dtypes_of, sides_of
 from dmaverify.prove.flow.step_events import blocks_in_order
-from dmaverify.prove.flow.tile_outputs import dtypes_of, sides_of
 from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, Touch, in_one_unit
 from dmaverify.prove.flow.unwritten import RowAccess, in_loops, met_in_turns
 from dmaverify.prove.flow.ways import Ways

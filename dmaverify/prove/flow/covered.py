@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dmaverify.language.affine import ONE, Cond, Lin, both, compare
 from dmaverify.program.instructions import CopyTouch
 from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.pipe_state import reach_of
+from dmaverify.prove.flow.reached import reach_of
 from dmaverify.values import replace
 
 Lifted = tuple[tuple[str, Lin], ...]  # counters of loops that are followed once for all iterations, with their trips

@@ -23,7 +23,7 @@ from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.turns import Turn
 from dmaverify.program.views import TileWindow
 from dmaverify.prove.flow.overwritten import read_before
-from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of, whole_readers
+from dmaverify.prove.flow.sides import cutting, dtypes_of, plain, sides_of, whole_readers
 from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, Touch, in_one_unit
 from dmaverify.prove.meet import decided, difference
 from dmaverify.targets.target import Target

@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dmaverify.language.affine import Cond, Lin, both, compare
-from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Use
-from dmaverify.program.rewrite import every, spread, symbols_of, touches_in
+from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Shared, Use
+from dmaverify.program.rewrite import every, put_in, spread, symbols_of, touches_in
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.at_values import MOST_AT_VALUES, chosen_values, open_symbols, told_at
 from dmaverify.prove.flow.bounds import narrowed, told, united
 from dmaverify.prove.flow.loops import (
     MOST_EVENTS,
@@ -25,21 +27,12 @@ from dmaverify.prove.flow.loops import (
     rhythm_of,
     steady,
 )
+from dmaverify.prove.flow.reached import terms_of
 from dmaverify.prove.flow.reads import ReadBytes
 from dmaverify.prove.flow.separate import separated
-from dmaverify.prove.flow.written import (
-    MAYBE,
-    WRITTEN,
-    Path,
-    alike,
-    either,
-    joined_loads,
-    limits_in,
-    put_state,
-    terms_of,
-)
+from dmaverify.prove.flow.written import MAYBE, WRITTEN, Path, alike, either, joined_loads, limits_in, put_state
 from dmaverify.values import dataclass, field, replace
-from dmaverify.verdict import Severity
+from dmaverify.verdict import Finding, Severity
 
 MOST_PATHS = 8
 
@@ -361,3 +354,27 @@ class DefiniteJudge(ReadBytes):
         if decided is not None:
             return decided
         return self.asker.possible([*path.facts, condition]).status != "proved"
+
+
+def unwritten_at_values(
+    asker: Asker,
+    events: Sequence[Event],
+    memory: tuple[str, int],
+    ordered: Sequence[str],
+    *,
+    given: Sequence[Shared],
+) -> list[Finding]:
+    """What the judge of definite bytes refutes at the first values at which it refutes anything."""
+    world, out = asker.world, list[Finding]()
+    names, stated = open_symbols(events, world)
+    for values in chosen_values(asker, names, events) if names else ():
+        judge = DefiniteJudge(asker, *memory, ordered=ordered, given=given, most_events=MOST_AT_VALUES)
+        judge.judge([put_in(event, world, values) for event in events])
+        found = [f for f in judge.findings.values() if f.severity is Severity.ERROR]
+        found = [told_at(f, values, world) for f in found]
+        if found and stated:
+            return found
+        if not found and not stated:
+            return []  # whoever calls it may give such values only
+        out = out or found
+    return out

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dmaverify.language.affine import Cond, World
 from dmaverify.program.instructions import Copy, CopyTouch, Event, Use
 from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.pipe_state import placed
+from dmaverify.prove.flow.reached import placed
 from dmaverify.prove.flow.stretches import Instant, Instants, Stretch, script_of, stretches_of
 from dmaverify.prove.move.full import definitions
 from dmaverify.prove.move.script import Script, ScriptWriter, conjunction, disjunction

@@ -26,8 +26,7 @@ from dmaverify.program.instructions import (
 from dmaverify.program.rewrite import every, spread, touches_in, with_loops
 from dmaverify.program.sticky import RegisterEvent
 from dmaverify.prove.flow.ask import Asker, shown, term_text
-from dmaverify.prove.flow.at_values import unwritten_at_values
-from dmaverify.prove.flow.definite import DefiniteJudge
+from dmaverify.prove.flow.definite import DefiniteJudge, unwritten_at_values
 from dmaverify.prove.flow.instructions import CopyJudge
 from dmaverify.prove.flow.needs import judge_fits, judge_needs
 from dmaverify.prove.flow.other_core import meets_arrival, with_other_core

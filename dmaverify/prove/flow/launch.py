@@ -15,7 +15,7 @@ from dmaverify.language.affine import Cond, Lin, World, both, compare
 from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, KernelLoop, Use, accumulate
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.pipe_meets import Meetings
-from dmaverify.prove.flow.pipe_state import placed, reach_of
+from dmaverify.prove.flow.reached import placed, reach_of
 from dmaverify.values import dataclass
 
 MOST_PAIRS = 64

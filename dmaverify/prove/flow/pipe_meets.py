@@ -17,7 +17,8 @@ from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
 from dmaverify.prove.flow.ask import Asker, Reply
 from dmaverify.prove.flow.lifted import ends_of, walk_of
 from dmaverify.prove.flow.loops import At
-from dmaverify.prove.flow.pipe_state import OLD, Encounter, Instance, placed, reach_of, running, solid
+from dmaverify.prove.flow.pipe_state import OLD, Encounter, Instance, running
+from dmaverify.prove.flow.reached import placed, reach_of, solid
 from dmaverify.prove.meet import decided, difference, question
 from dmaverify.values import dataclass, field
 

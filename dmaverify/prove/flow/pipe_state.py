@@ -1,6 +1,6 @@
-"""The state of a kernel's pipes between two events, and the bytes that one access reaches.
+"""The state of a kernel's pipes between two events.
 
-Knows: flags and what they carry, accesses and who knows them, first and last bytes of touches.
+Knows: flags and what they carry, accesses and who knows them.
 Does not know: events, loops, how a state comes about, machines.
 Law: states with the same key behave alike from there on; where two accesses become one, it is known only to those who
 knew both.
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dmaverify.language.affine import Cond, Lin, World, compare
-from dmaverify.program.instructions import OTHER_CORE, Copy, CopyTouch, Place, Use
+from dmaverify.language.affine import Cond, World, compare
+from dmaverify.program.instructions import OTHER_CORE, Copy, CopyTouch, Use
 from dmaverify.prove.flow.loops import At
 from dmaverify.values import dataclass
 from dmaverify.verdict import Finding, Label, Severity
@@ -164,42 +164,6 @@ def gathered(states: Sequence[State], facts: tuple[Cond, ...], blurred: set[Inst
     flags = {k: (known([s.flags[k][0] for s in states]), at) for k, (_, at) in first.flags.items()}
     tokens = {k: (known([s.tokens[k][0] for s in states]), holders) for k, (_, holders) in first.tokens.items()}
     return State(flags, pending, tokens, facts)
-
-
-def placed(touch: CopyTouch, world: World, counters: Mapping[str, Lin]) -> CopyTouch:
-    if not counters:
-        return touch
-    put = world.put
-    at = touch.place
-    place = Place(at.space, at.root, put(at.address, counters), at.item_bytes, at.dtype)
-    steps = tuple((put(c, counters), put(s, counters)) for c, s in touch.steps)
-    offset, length = put(touch.offset, counters), put(touch.length, counters)
-    return CopyTouch(touch.kind, place, offset, length, steps, touch.pattern, touch.open, touch.why)
-
-
-def reach_of(touch: CopyTouch, world: World) -> tuple[Lin, Lin]:
-    """First byte and first byte behind, counted from where the first row starts."""
-    low, high = Lin(0), touch.length
-    for count, stride in touch.steps:
-        reach = world.times(count - 1, stride)
-        ends = world.interval(reach)
-        if ends[0] is None or ends[0] < 0:
-            low = low + world.least(reach, Lin(0))
-        if ends[1] is None or ends[1] > 0:
-            high = high + world.least(reach, Lin(0), most=True)
-    return low, high
-
-
-def solid(touch: CopyTouch) -> bool:
-    """Whether a touch leaves no byte out between its first and its last."""
-    extent = touch.length
-    for count, stride in touch.steps:
-        if not (count.is_const and stride.is_const and extent.is_const) or (
-            count.const > 1 and not 0 <= stride.const <= extent.const
-        ):
-            return False
-        extent = extent + stride * (count.const - 1)
-    return True
 
 
 def shown_flag(flag: Flagged) -> str:

@@ -45,7 +45,7 @@ from dmaverify.prove.flow.pipe_state import (
     running,
     shown_flag,
 )
-from dmaverify.prove.flow.written import terms_of
+from dmaverify.prove.flow.reached import terms_of
 from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding, Label, Severity
 

@@ -18,7 +18,10 @@ from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Use
 from dmaverify.prove.flow.covered import Lifted, holds_all
 from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.other_core import meets_arrival
-from dmaverify.prove.flow.pipe_state import placed
+from dmaverify.prove.flow.reached import (
+    placed,
+    terms_of,  # fmt: skip
+)
 from dmaverify.prove.flow.written import (
     MAYBE,
     NEVER,
@@ -29,8 +32,7 @@ from dmaverify.prove.flow.written import (
     Path,
     WrittenBytes,
     put_state,
-    terms_of,
-)  # fmt: skip
+)
 from dmaverify.values import dataclass
 from dmaverify.verdict import Finding, Label, Severity
 

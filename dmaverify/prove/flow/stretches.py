@@ -28,8 +28,7 @@ from dmaverify.program.instructions import (
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.lifted import flattened
-from dmaverify.prove.flow.pipe_state import placed
-from dmaverify.prove.flow.written import terms_of
+from dmaverify.prove.flow.reached import placed, terms_of
 from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.script import Script, ScriptWriter
 from dmaverify.values import dataclass, field, replace

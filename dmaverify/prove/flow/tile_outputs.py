@@ -10,20 +10,19 @@ Source: furiosa-opt v0.6.0 (views), docs/machines/rngd.md 7.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from dmaverify.errors import Span
-from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.indirect import Indirect, rows_of
 from dmaverify.program.schedule import Step
 from dmaverify.program.tensor import Tensor
 from dmaverify.program.turns import Affine, Turn
 from dmaverify.program.views import TileWindow, View, ViewError, Views
-from dmaverify.prove.flow.live_cells import reads_all
+from dmaverify.prove.flow.sides import cutting, dtypes_of, plain, sides_of, whole_readers
 from dmaverify.prove.flow.tile_union import Boxes, Digit
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass, field, replace
+from dmaverify.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,40 +130,6 @@ def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
                 assert views is not None
                 one.tiles.append((index, views, view))
     return [_output(tensor, bits, one, target) for (tensor, bits), one in found.items() if one.again]
-
-
-def sides_of(step: Step) -> Iterator[tuple[Tensor, Views | None, View | None, bool]]:
-    """Every tensor that a step touches, with its view and whether it is written."""
-    if step.transfer is not None:
-        views = step.transfer.views
-        yield step.transfer.source, views, views.source if views else None, False
-        yield step.transfer.dest, views, views.dest if views else None, True
-    for access in step.accesses:
-        yield access.memory, access.views, access.view, not is_fetch(access)
-
-
-def dtypes_of(step: Step) -> list[str]:
-    """The type of each side."""
-    both = [] if step.transfer is None else [step.transfer.dtype] * 2
-    return both + [access.dtype for access in step.accesses]
-
-
-def whole_readers(step: Step, target: Target) -> list[bool]:
-    """Of each side, whether all that it shows is read: a move or a Fetch may ask for a part, a gather for few rows."""
-    moved = step.transfer
-    scatters = step.indirect is not None and step.indirect.scatter
-    whole = scatters or (moved is not None and step.indirect is None and reads_all(moved, target))
-    both = [] if moved is None else [whole, False]
-    return both + [is_fetch(access) and reads_all(access, target) for access in step.accesses]
-
-
-def cutting(view: View) -> list[TileWindow]:
-    """The windows that leave an element out, or begin elsewhere."""
-    return [w for w in view.windows if w.size > 1 and (w.length < w.size or w.start.constant)]
-
-
-def plain(tensor: Tensor) -> Tensor:
-    return replace(tensor, span=None, base_span=None)
 
 
 def _output(tensor: Tensor, bits: int, found: _Found, target: Target) -> Output | Tensor:

@@ -19,7 +19,7 @@ from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.covered import Lifted
 from dmaverify.prove.flow.lifted import ends_of, rows_apart
 from dmaverify.prove.flow.loops import At
-from dmaverify.prove.flow.pipe_state import placed
+from dmaverify.prove.flow.reached import placed, terms_of
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding
 
@@ -359,12 +359,6 @@ def either(one: bytearray, two: bytearray) -> bytearray:
 def put_state(memory: bytearray, start: int, end: int, state: int) -> None:
     if end > start:
         memory[start:end] = bytes([state]) * (end - start)
-
-
-def terms_of(touch: CopyTouch) -> Iterable[Lin]:
-    yield from (touch.place.address, touch.offset, touch.length)
-    for step in touch.steps:
-        yield from step
 
 
 def limits_in(events: Iterable[Event]) -> list[Lin]:
