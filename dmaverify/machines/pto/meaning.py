@@ -17,6 +17,7 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.accesses import Accesses
 from dmaverify.machines.pto.both_sides import beside_each_other
 from dmaverify.machines.pto.counted import Counted, by_sums, counted
+from dmaverify.machines.pto.moves import ORDERED_PIPES
 from dmaverify.machines.pto.ops import CUBE, Stmt
 from dmaverify.machines.pto.rank_events import beside_flags
 from dmaverify.machines.pto.registers import behind_branch, joined, waiting_behind
@@ -111,6 +112,8 @@ class _Meaning(Accesses):
 
     def _flag(self, stmt: ops.Flag) -> Signal:
         event = self.number_of(stmt.event, "the event id") or self.fresh_opaque("%event")
+        if stmt.action == "wait" and stmt.source == stmt.dest not in ORDERED_PIPES:  # no document names such a pair
+            self.suppose(f"a flag from {stmt.source} to itself orders it (line {stmt.span.line})")
         return Signal(stmt.action, stmt.source, stmt.dest, event, stmt.span, self.when)
 
     def _barrier(self, stmt: ops.Barrier) -> Fence:
