@@ -1,6 +1,7 @@
 """Whether bytes read lie among bytes written before, where both depend on symbols.
 
-Knows: rows of two nests, the blocks that a loop writes one behind the other with a shorter last one.
+Knows: rows of two nests, the blocks that a loop writes one behind the other with a shorter last one, rows that follow
+each other.
 Does not know: order of issue, states of bytes, machines, which loops are around both.
 Law: yes is said only where for all values of the symbols every byte of the read is in some row of the write, whose
 loops have run. A level of the read goes with a level of the write that steps alike at least as often; of all others the
@@ -61,5 +62,44 @@ def holds_all(
         whole = both([compare("le", stride - write.length), compare("le", end - here - write.length)], "or")
         reaches = compare("le", end - start - trip * stride.const)
         if all(asker.surely(claim, when) for claim in (whole, reaches)):
+            return True
+    return False
+
+
+def run_of(write: CopyTouch, loops: Lifted, asker: Asker) -> tuple[Lin, Lin] | None:
+    """From where to where a write leaves no byte out, which may be none; None where its levels may leave a gap."""
+    world, length = asker.world, write.length
+    names = [*([""] * (len(write.steps) - len(loops))), *(name for name, _ in loops)]
+    start = write.place.address + write.offset
+    moved = world.roots(length) | world.roots(start)
+    for (count, stride), name in zip(write.steps, names, strict=True):
+        if count == ONE:
+            continue
+        gap = world.interval(length - stride)[0]
+        if name in moved or not stride.is_const or stride.const <= 0 or gap is None or gap < 0:
+            return None
+        length = world.times(count, stride)
+    return None if write.open else (start, start + length)
+
+
+def holds_in_turn(asker: Asker, read: CopyTouch, runs: Sequence[tuple[Lin, Lin]], when: Sequence[Cond]) -> bool:
+    """Whether all from the first byte of a read to its last lies in runs, each of which begins where others end; where
+    they surely get further that way, that first.
+    """
+
+    def at_most(one: Lin, other: Lin) -> bool:
+        claim = compare("le", one - other)
+        known = asker.world.decide(claim)
+        return asker.surely(claim, when) if known is None else known
+
+    low, high = reach_of(read, asker.world)
+    start = read.place.address + read.offset
+    here, end = start + low, start + high
+    left = [run for run in runs if asker.world.decide(compare("le", run[1] - here)) is not True]
+    while near := [run for run in left if at_most(run[0], here)]:
+        run = next((run for run in near if at_most(here, run[1])), near[0])
+        left.remove(run)
+        here = run[1]
+        if at_most(end, here):
             return True
     return False
