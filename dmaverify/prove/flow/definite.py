@@ -281,7 +281,7 @@ class DefiniteJudge(ReadBytes):
 
     def _all_at_once(self, loop: KernelLoop, trip: Lin, paths: list[Path], at: At) -> list[Path]:
         """Iterations that touch other places each: what one writes becomes rows of all when the loop is over."""
-        unjudged = dict(self.unjudged)
+        unjudged, lost = dict(self.unjudged), len(self._lost)
         outside, self._spread = self._spread, self._spread * 4
         first = [p.copy() for p in paths]
         for step in range(2 if outside < 16 else 0):  # a first iteration that reads too much does so in any run
@@ -290,6 +290,7 @@ class DefiniteJudge(ReadBytes):
             first = self._once(loop, first, at, Lin(step)) if first else first
         self._spread = outside
         self.unjudged = unjudged
+        del self._lost[lost:]  # they are among all iterations, which follow
         some = compare("lt", -trip)
         ends = [self._assuming(p.copy(), some.negated()) for p in paths if self._feasible(p, some.negated())]
         paths = [self._assuming(p, some) for p in paths if self._feasible(p, some)]

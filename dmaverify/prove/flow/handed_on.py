@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
-from dmaverify.language.affine import ZERO, Cond, Lin, compare
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
 from dmaverify.program.instructions import Copy, CopyTouch, StoredSource, Use
-from dmaverify.prove.flow.covered import Lifted, holds_all, holds_in_turn, run_of
+from dmaverify.prove.flow.covered import Lifted, holds_all, holds_in_turn, runs_around
 from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.written import (
     MAYBE,
@@ -30,6 +30,8 @@ from dmaverify.values import dataclass, replace
 
 MOST_ROWS = 4096  # of a copy within the memory that are followed one by one
 
+MOST_APART = 16  # of a read that rows hold one by one
+
 
 @dataclass
 class HandedOn(WrittenBytes):
@@ -39,16 +41,22 @@ class HandedOn(WrittenBytes):
         """Whether rows written before hold all that is read, one of them or one behind the other; loops around both are
         at one iteration.
         """
-        when, runs = (*path.facts, *event.when), list[tuple[Lin, Lin]]()
+        when, runs, abreast = (*path.facts, *event.when), list[tuple[Lin, Lin]](), list[tuple[Lin, Lin]]()
+        steps = [level for level in plain[0].steps if level[0] != ONE]
+        start = plain[0].place.address + plain[0].offset
         for row, own, read in self._rows_before(touch, plain, when, path):
             if any(holds_all(self.asker, one, row, own, when, alike=one is read) for one in (read, plain[0])):
                 return True
-            runs += [run] if (run := run_of(row, own, self.asker)) is not None else []
-        start = plain[0].place.address + plain[0].offset
+            runs += runs_around(self.asker, row, own, start, when)
+            abreast += runs_around(self.asker, row, own, start, when, steps) if steps else ()
         if start.is_const and 0 <= start.const < self.size:
             reached = path.bytes_[start.const : self._range(plain[0])[1]]
             runs.append((start, start + (len(reached) - len(reached.lstrip(bytes([WRITTEN]))))))
-        return len(runs) > 1 and not touch.open and holds_in_turn(self.asker, plain[0], runs, when)
+        ways = ((plain[0], runs), (replace(plain[0], steps=()), abreast))  # all its rows, or one of them for all
+        if any(some and not touch.open and holds_in_turn(self.asker, read, some, when) for read, some in ways):
+            return True
+        rows = [] if plain[1] or touch.open else _rows_of(plain[0])
+        return len(rows) > 1 and all(self._held(row, (row, ()), event, path) for row in rows)
 
     def _rows_before(
         self, touch: CopyTouch, plain: tuple[CopyTouch, Lifted], when: Sequence[Cond], path: Path
@@ -98,7 +106,7 @@ class HandedOn(WrittenBytes):
         begin = self.world.put(here, at.counters)
         buffer = self.world.put(here, dict.fromkeys((*at.counters, *dict(at.lifted)), ZERO))
         rows = self._rows_before(self._put(read, at), (self._put(read, alone), at.lifted), when, path)
-        runs = [run for row, own, _ in rows if (run := run_of(row, own, self.asker)) is not None]
+        runs = [run for row, own, _ in rows for run in runs_around(self.asker, row, own, begin, when)]
         ends = [end for first, end in runs if self.asker.surely(compare("le", first - begin), when)]
         best: Lin | None = None
         for end in dict.fromkeys((*ends, *(buffer + row for row in self._lengths))):
@@ -244,6 +252,16 @@ class HandedOn(WrittenBytes):
                 if found == TAIL or (found == MAYBE and out[index] == WRITTEN):
                     out[index] = found
         return bytes(out)
+
+
+def _rows_of(touch: CopyTouch) -> list[CopyTouch]:
+    """The rows of a touch as touches, where they are few and numbers tell where they begin; else none."""
+    if prod(count.const if count.is_const else MOST_APART + 1 for count, _ in touch.steps) > MOST_APART:
+        return []
+    starts = [touch.offset]
+    for count, stride in touch.steps:
+        starts = [start + stride * index for index in range(count.const) for start in starts]
+    return [replace(touch, offset=start, steps=()) for start in starts]
 
 
 def _taken(held: Sequence[tuple[StoredSource, LoadedBytes]]) -> str:

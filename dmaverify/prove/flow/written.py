@@ -106,7 +106,7 @@ class WrittenBytes:
 
     def _apart(self, row: CopyTouch, touch: CopyTouch, when: Sequence[Cond]) -> bool:
         """Whether one ends before the other begins, also where symbols tell from where to where they reach."""
-        if self._beside(row, touch):
+        if self._beside(row, touch) or interleaved(row, touch, self.world):
             return True
         if row.open or touch.open:
             return False
@@ -247,13 +247,13 @@ def limits_in(events: Iterable[Event]) -> list[Lin]:
 
 def interleaved(one: CopyTouch, two: CopyTouch, world: World) -> bool:
     """Whether the rows of two touches of one nest lie one beside the other."""
-    if one.place.address != two.place.address or one.steps != two.steps:
+    if one.place.memory != two.place.memory or one.steps != two.steps:
         return False
     for first, then in ((one, two), (two, one)):
-        gap = world.interval(then.offset - first.offset - first.length)[0]
-        ends = [world.interval(length)[0] for length in (first.length, then.length)]
-        if gap is not None and gap >= 0 and all(end is not None and end >= 0 for end in ends):
-            return rows_apart(one.steps, then.offset + then.length - first.offset, world)
+        between = then.place.address + then.offset - first.place.address - first.offset
+        least = [world.interval(n)[0] for n in (between - first.length, first.length, then.length)]
+        if all(n is not None and n >= 0 for n in least):
+            return rows_apart(one.steps, between + then.length, world)
     return False
 
 
