@@ -82,6 +82,33 @@ def test_a_loop_whose_iterations_find_the_same_bytes_is_followed_until_they_do(m
     assert len(visits) <= 3 * 2**7
 
 
+@pytest.mark.parametrize(
+    ("rounds", "carried", "status"), [(1, 256, Status.PROVED), (2, 256, Status.REFUTED), (1, 512, Status.REFUTED)]
+)
+def test_a_loop_of_one_round_is_that_round(rounds: int, carried: int, status: Status) -> None:
+    """No other round set the registers that its copy takes, and what it hands on is what that round gave."""
+    types = f"{GM}, {UB}, i64, i64, i64, i64, i64, i1, i64, i64, i64"
+    copy = f"pto.copy_gm_to_ubuf %s, %d, %z, %one, %l, %z, %z, %no, %z, %l, %l : {types}"
+    text = f"""// dmaverify: gm %s = 512 bytes
+{head(rounds)}%no = arith.constant false
+%two = arith.constant 2 : i64
+%far = arith.constant {carried} : i64
+%d = pto.castptr %z : i64 -> {UB}
+pto.set_loop1_stride_outtoub %far, %l : i64, i64
+%end = scf.for %i = %i0 to %n step %i1 iter_args(%g = %l) -> (i64) {{
+{copy}
+pto.barrier #pto.pipe<PIPE_ALL>
+pto.set_loop_size_outtoub %two, %one : i64, i64
+scf.yield %far : i64
+}}
+pto.set_loop1_stride_outtoub %end, %l : i64, i64
+{copy}
+return
+}}
+"""
+    assert check(text).status is status
+
+
 @pytest.mark.parametrize(("step", "status"), [(32, Status.PROVED), (0, Status.REFUTED)])
 def test_hundreds_of_copies_without_an_order_are_answered_at_once(step: int, status: Status) -> None:
     copies = []

@@ -38,6 +38,14 @@ class Carried(ResolvedCopies):
         """Gives the names inside a loop their values."""
         self.gives([name for name, _ in stmt.carried], closed)
 
+    def once(self, stmt: ops.For, at: Lin) -> list[Event]:
+        """A loop of one round is that round, with its counter at a number."""
+        self.values[stmt.counter], self.yielded = at, []
+        self.bind(stmt, [self.value(first) for _, first in stmt.carried])
+        events = self.block(stmt.body)
+        self.gives(stmt.results, self.yielded)
+        return events
+
     def _carried(self, stmt: ops.For, first: list[Value], counter: Lin, rounds: Lin) -> list[Value]:
         """Values that the loop carries, behind so many `rounds`; None where no form is known.
 

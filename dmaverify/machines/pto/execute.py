@@ -87,6 +87,8 @@ class KernelMachine(RunCopies):
                 self.values[stmt.result] = self._arithmetic(stmt)
             case ops.CastPtr():
                 source = self._value(stmt.source)
+                if isinstance(source, int) and stmt.type.space not in ("", "ub"):
+                    raise Beyond("what lies at an address of a number is not known")
                 place, at = ("ub", source) if isinstance(source, int) else self._pointer(stmt.source)[:2]
                 self.values[stmt.result] = (place, at, stmt.type.item_bytes)
             case ops.AddPtr():

@@ -17,6 +17,7 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.accesses import Accesses
 from dmaverify.machines.pto.both_sides import beside_each_other
 from dmaverify.machines.pto.counted import Counted, by_sums, counted
+from dmaverify.machines.pto.moves import ORDERED_PIPES
 from dmaverify.machines.pto.ops import CUBE, Stmt
 from dmaverify.machines.pto.rank_events import beside_flags
 from dmaverify.machines.pto.registers import behind_branch, joined, waiting_behind
@@ -111,6 +112,8 @@ class _Meaning(Accesses):
 
     def _flag(self, stmt: ops.Flag) -> Signal:
         event = self.number_of(stmt.event, "the event id") or self.fresh_opaque("%event")
+        if stmt.action == "wait" and stmt.source == stmt.dest not in ORDERED_PIPES:  # no document names such a pair
+            self.suppose(f"a flag from {stmt.source} to itself orders it (line {stmt.span.line})")
         return Signal(stmt.action, stmt.source, stmt.dest, event, stmt.span, self.when)
 
     def _barrier(self, stmt: ops.Barrier) -> Fence:
@@ -352,11 +355,12 @@ class _Meaning(Accesses):
         if trip == ZERO or (most is not None and most < 1):
             self.gives(stmt.results, [self.value(first) for _, first in stmt.carried])
             return None
+        if trip == ONE:
+            return self.once(stmt, low)
         self.counters += 1
         called = f"%k{self.counters}" if self.setting.canonical else stmt.counter
         plain = self.setting.canonical or (low == ZERO and step == ONE)
-        # a counter is no value of the text where that counts otherwise
-        said = called if plain else f"round of {called}"
+        said = called if plain else f"round of {called}"  # a counter that counts otherwise is no value of the text
         counter = self.world.free(name_of(called), 0, None if most is None else most - 1, shown=said)
         name = counter.terms[0][0]
         at = low + self.world.times(counter, step)
@@ -364,8 +368,7 @@ class _Meaning(Accesses):
         self.world.symbols[name] = replace(
             self.world.symbols[name], side=() if not side[0].left.terms or (high.is_const and low.is_const) else side
         )
-        saved, outside = dict(self.values), self.when
-        constants = dict(self.constants)
+        saved, constants, outside = dict(self.values), dict(self.constants), self.when
         self.around.append(name)
         if stmt.unbounded and trip.terms:
             self.trips[name] = trip.terms[0][0]

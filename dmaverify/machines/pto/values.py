@@ -374,12 +374,12 @@ class Values:
         return any(self.world.roots(term) & self.opaque for term in terms)
 
     def _castptr(self, stmt: ops.CastPtr) -> None:
-        source = self.value(stmt.source)
-        kind = stmt.type
+        source, kind = self.value(stmt.source), stmt.type
         if isinstance(source, Place):
             made: Value = replace(source, item_bytes=kind.item_bytes, dtype=kind.name)
         elif isinstance(source, Lin):
-            made = Place(kind.space or "ub", "", source, kind.item_bytes, kind.name)
+            root = "global memory" if kind.space == "gm" else ""  # of which nobody says how far it reaches
+            made = Place(kind.space or "ub", root, source, kind.item_bytes, kind.name)
         else:
             made = None
             self._same_reason(stmt.result, stmt.source)

@@ -35,6 +35,7 @@ from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Severity
 
 MOST_PATHS = 8
+MOST_LENGTHS = 4  # of rows of copies, up to which others may be written, too
 
 
 @dataclass
@@ -60,6 +61,9 @@ class DefiniteJudge(ReadBytes):
             {t.place.address.const for t in touches_in(events) if self._mine(t) and t.place.address.is_const}
         )
         self._counters = frozenset(e.counter for e in every(events) if isinstance(e, KernelLoop))
+        rows = [e.row for e in every(events) if isinstance(e, Copy) and not e.row.is_const]
+        counts = {row: None for row in rows if self._counters.isdisjoint(self.world.roots(row))}
+        self._lengths = list(counts)[:MOST_LENGTHS]
         alone = spread(events, lambda e: (replace(e, gives=()) if isinstance(e, Use) and e.gives else e,))
         self.numbers = symbols_of(tuple(alone), self.world)
         branches = any(isinstance(event, Branch) for event in every(events))
@@ -157,11 +161,14 @@ class DefiniteJudge(ReadBytes):
         if few and most is not None:
             whole = self._summed(loop, trip, paths, at) if period is None else []
             doubts = self.doubts
+            begun = [path.copy() for path in paths]
             paths = self._rounds(loop, trip, paths, at, most, None)
-            for path in paths if self.doubts == doubts else ():  # each round stored what was written
+            if self.doubts != doubts:  # not each round stored what was written
+                whole = self._whole(loop, trip, begun, at)
+            for path in paths:
                 path.whole += [row for row in whole if row not in path.whole]
             return paths
-        return self._all_at_once(loop, trip, paths, at)
+        return self._ended([end for path in paths for end in self._all_at_once(loop, trip, [path], at)], trip)
 
     def _suppose(self, trip: Lin, paths: Sequence[Path]) -> None:
         """That a loop runs, where nobody says how often and it may."""
@@ -256,9 +263,18 @@ class DefiniteJudge(ReadBytes):
         (path,) = self._renewed(loop, after)
         return self._kept(path.rows, self._lost[before:])
 
+    def _whole(self, loop: KernelLoop, trip: Lin, paths: list[Path], at: At) -> list[CopyTouch]:
+        """What all iterations together surely leave written, on every path, of whatever some store that was not."""
+        found, unjudged = dict(self.findings), dict(self.unjudged)
+        worst, made = dict(self._worst), dict(self._made)
+        ends = [end for path in paths for end in self._all_at_once(loop, trip, [path], at)]
+        self.findings, self.unjudged, self._worst, self._made = found, unjudged, worst, made
+        rows = [row for end in ends[:1] for row in end.rows if loop.counter in dict(self._loops[id(row)][1])]
+        return [row for row in rows if all(row in end.rows for end in ends)]
+
     def _all_at_once(self, loop: KernelLoop, trip: Lin, paths: list[Path], at: At) -> list[Path]:
         """Iterations that touch other places each: what one writes becomes rows of all when the loop is over."""
-        unjudged = dict(self.unjudged)
+        unjudged, lost = dict(self.unjudged), len(self._lost)
         outside, self._spread = self._spread, self._spread * 4
         first = [p.copy() for p in paths]
         for step in range(2 if outside < 16 else 0):  # a first iteration that reads too much does so in any run
@@ -267,6 +283,7 @@ class DefiniteJudge(ReadBytes):
             first = self._once(loop, first, at, Lin(step)) if first else first
         self._spread = outside
         self.unjudged = unjudged
+        del self._lost[lost:]  # they are among all iterations, which follow
         some = compare("lt", -trip)
         ends = [self._assuming(p.copy(), some.negated()) for p in paths if self._feasible(p, some.negated())]
         paths = [self._assuming(p, some) for p in paths if self._feasible(p, some)]

@@ -376,5 +376,5 @@ def _undeclared(judge: CopyJudge, events: Sequence[Event], ground: Asker) -> Ite
         shown = f"{high:,}" if high is not None else term_text(top, judge.world)
         written = ", written where they are read" if root in taken else ""
         told = f"{high}" if high is not None else shown_sum(top, judge.world)
-        note = f"// dmaverify: gm %{root} = {told} bytes" if told and spaces[root] == "gm" else ""
+        note = f"// dmaverify: gm %{root} = {told} bytes" if told and spaces[root] == "gm" and " " not in root else ""
         yield f"`{root}` holds at least {shown} bytes{written} (its extent is not declared)", note

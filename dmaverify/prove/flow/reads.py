@@ -15,7 +15,8 @@ from math import prod
 from dmaverify.errors import Span
 from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Use
-from dmaverify.prove.flow.covered import Lifted, holds_all
+from dmaverify.prove.flow.covered import Lifted
+from dmaverify.prove.flow.handed_on import HandedOn
 from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.other_core import meets_arrival
 from dmaverify.prove.flow.reached import (
@@ -30,7 +31,6 @@ from dmaverify.prove.flow.written import (
     WRITTEN,
     LoadedBytes,
     Path,
-    WrittenBytes,
     put_state,
 )
 from dmaverify.values import dataclass
@@ -40,7 +40,7 @@ MOST_TRIES = 64  # values of symbols that are tried one by one
 
 
 @dataclass
-class ReadBytes(WrittenBytes):
+class ReadBytes(HandedOn):
     """Follows accesses through one memory."""
 
     def _access(self, event: Copy | Use, path: Path, at: At) -> None:
@@ -52,7 +52,7 @@ class ReadBytes(WrittenBytes):
             if touch.kind == "read":
                 sure = self._read(touch, event, path, (self._put(plain, alone), at.lifted)) and sure
         if isinstance(event, Use) and event.load:
-            self._loaded(event, [touch for _, touch in touches], path, sure=sure)
+            self._loaded(event, touches, path, at, sure=sure)
         if isinstance(event, Use) and event.sources and self._stores_garbage(event, touches, path, at):
             return
         if not sure and isinstance(event, Copy) and self._copies_garbage(event, touches, path, at):
@@ -94,22 +94,6 @@ class ReadBytes(WrittenBytes):
                 if rows:
                     self._made[first] = (event.span, LoadedBytes(False))
 
-    def _held(self, touch: CopyTouch, plain: tuple[CopyTouch, Lifted], event: Copy | Use, path: Path) -> bool:
-        """Whether rows written before hold all that is read, one of them; loops around both are at one iteration."""
-        around, when = dict(plain[1]), (*path.facts, *event.when)
-        for row in (*path.rows, *path.whole):
-            _, loops, written = self._loops[id(row)]
-            common = {name for name, _ in loops if name in around}
-            if not all(self.asker.surely(compare("le", around.get(name, trip) - trip), when) for name, trip in loops):
-                continue  # the loop ran less often when it wrote: not every iteration has a row
-            own, read = tuple(loop for loop in loops if loop[0] not in common), touch
-            if common:
-                row = self._put(written, At({}, (), own))
-                read = self._put(plain[0], At({}, (), tuple(loop for loop in plain[1] if loop[0] not in common)))
-            if any(holds_all(self.asker, one, row, own, when, alike=one is read) for one in (read, plain[0])):
-                return True
-        return False
-
     def _read(self, touch: CopyTouch, event: Copy | Use, path: Path, plain: tuple[CopyTouch, Lifted]) -> bool:
         """Whether all that is read surely was written before; what is not is found, or not judged."""
         if isinstance(event, Use) and event.inferred in ("bytes", "layout"):
@@ -121,7 +105,8 @@ class ReadBytes(WrittenBytes):
         every = all(moves.isdisjoint(self.world.roots(fact)) for fact in (*path.facts, *event.when))
         rows = self._rows(touch)
         if rows is None:
-            held = self._ends_before(touch, path, (*path.facts, *event.when)) or self._held(touch, plain, event, path)
+            ends = (self._ends_before(one, path, (*path.facts, *event.when)) for one in (touch, plain[0]))
+            held = any(ends) or self._held(touch, plain, event, path)
             return held or self._tried(touch, event, path, every=every)
         for start, end in rows:
             if path.bytes_.count(WRITTEN, start, end) == max(0, end - start):

@@ -7,36 +7,37 @@ Law: a byte counts as written only where it surely is; where that is lost, it is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import prod
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ZERO, Cond, Lin, World
-from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Event, Shared, StoredSource, Use
+from dmaverify.language.affine import ZERO, Cond, Lin, World, compare
+from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Event, Shared, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.covered import Lifted
 from dmaverify.prove.flow.lifted import ends_of, rows_apart
 from dmaverify.prove.flow.loops import At
-from dmaverify.prove.flow.reached import placed, terms_of
+from dmaverify.prove.flow.reached import placed, reach_of
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding
 
 NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3
 PERHAPS = bytes([MAYBE, WRITTEN, MAYBE, MAYBE]) + bytes(range(4, 256))
-MOST_ROWS = 4096  # of a copy within the memory that are followed one by one
 PIECE = 4096  # bytes that are joined at once
 
 
 @dataclass(frozen=True)
 class LoadedBytes:
-    """What a load took: whether all of it surely was written; else the states of its bytes from `start`, if known."""
+    """What a load took: whether all of it surely was written; else the states of its bytes from `start`, if known, or
+    how many of its first bytes surely were (none where that is negative, all where it is more than there are).
+    """
 
     sure: bool
     states: bytes | None = None
     span: Span | None = None
     start: int = 0
+    first: Lin | None = None
 
 
 @dataclass
@@ -86,6 +87,7 @@ class WrittenBytes:
         default_factory=dict
     )  # garbage that a store left, by its first byte
     _brought: dict[int, Span] = field(default_factory=dict)  # copies by where they stop
+    _lengths: Sequence[Lin] = ()  # of what copies move in one row, where symbols tell them
 
     @property
     def world(self) -> World:
@@ -102,9 +104,20 @@ class WrittenBytes:
         (low, high), (first, end) = self._range(row), self._range(touch)
         return high <= first or end <= low
 
+    def _apart(self, row: CopyTouch, touch: CopyTouch, when: Sequence[Cond]) -> bool:
+        """Whether one ends before the other begins, also where symbols tell from where to where they reach."""
+        if self._beside(row, touch) or interleaved(row, touch, self.world):
+            return True
+        if row.open or touch.open:
+            return False
+        starts = [one.place.address + one.offset for one in (row, touch)]
+        (low, high), (first, end) = reach_of(row, self.world), reach_of(touch, self.world)
+        gaps = (starts[0] + high - starts[1] - first, starts[1] + end - starts[0] - low)
+        return any(self.asker.surely(compare("le", gap), when) for gap in gaps)
+
     def _forget(self, path: Path, touch: CopyTouch, own: Sequence[CopyTouch] = ()) -> None:
         """Rows that this may spoil are no more known to be written, but for those that the same access writes anew."""
-        lost = [r for r in path.rows if r not in own and not self._beside(r, touch)]
+        lost = [r for r in path.rows if r not in own and not self._apart(r, touch, path.facts)]
         path.rows = [r for r in path.rows if r not in lost]
         path.whole = [r for r in path.whole if self._beside(r, touch)]
         for row in lost:
@@ -145,119 +158,6 @@ class WrittenBytes:
             starts = [s + stride.const * i for i in range(max(0, count.const)) for s in starts]
         ends = [(max(0, s), min(self.size, s + length)) for s in starts]
         return [(low, max(low, high)) for low, high in ends]  # none of it in the memory: an empty row
-
-    # ------------------------------------------------------------ registers
-
-    def _loaded(self, event: Use, touches: Sequence[CopyTouch], path: Path, *, sure: bool) -> None:
-        """What registers are loaded with: the states of the bytes of a load of one row, if its address is a number."""
-        states, at = None, 0
-        spans = [] if sure else [self._rows(t) for t in touches if not t.open and not t.steps]
-        rows = [row for span in spans for row in span or ()]
-        if rows and len(rows) == len(touches):
-            at, end = min(a for a, _ in rows), max(b for _, b in rows)
-            states = bytes(path.bytes_[at:end])
-            if any(self._reach(row, touch) for row in (*path.rows, *path.whole) for touch in touches):
-                states = states.translate(PERHAPS)
-        held = LoadedBytes(sure, states, event.span, at)
-        before = self._worst.get(event.load)
-        self._worst[event.load] = held if before is None or before.sure else before if sure else LoadedBytes(False)
-        path.loads[event.load] = held
-
-    def _stores_garbage(self, event: Use, touches: Sequence[tuple[CopyTouch, CopyTouch]], path: Path, at: At) -> bool:
-        """Whether a store of registers may store what nothing wrote; what it then leaves behind is put down."""
-        held = [(s, self._of(s, path, once=bool(at.lifted))) for s in event.sources]
-        held = [(s, h) for s, h in held if not h.sure]
-        if not held or self.trusting:
-            return False
-        self.doubts += 1
-        for _, touch in touches:
-            if not touch.writes:
-                continue
-            self._lost.append(touch)
-            self._forget(path, touch)
-            states = self._computed(event, touch, held, at.counters)
-            start = touch.place.address + touch.offset
-            if states is None or not start.is_const or start.const < 0:
-                for first, end in self._possible(touch):
-                    put_state(path.bytes_, first, end, MAYBE)
-                    self._doubt((first, end), event, _taken(held))
-                continue
-            end = min(self.size, start.const + len(states))
-            path.bytes_[start.const : end] = states[: end - start.const]
-            self._doubt((start.const, end), event, _taken(held))
-            if TAIL in states:
-                because = next((h for s, h in held if h.states is not None), LoadedBytes(False))
-                self._made[start.const] = (event.span, because)
-        return True
-
-    def _copies_garbage(self, event: Copy, touches: Sequence[tuple[CopyTouch, CopyTouch]], path: Path, at: At) -> bool:
-        """Puts down what a copy within the memory hands on that may be nothing that was written, byte by byte where all
-        its rows are numbers.
-        """
-        reads, writes = [t for _, t in touches if not t.writes], [t for _, t in touches if t.writes]
-        if self.trusting or not reads or not writes:
-            return False
-        self.doubts += 1
-        spans = None if at.lifted or len(touches) > 2 else self._moved(reads[0], writes[0])
-        held = [(start, end, bytes(path.bytes_[start:end])) for start, end, _ in spans or ()]
-        unsure = any(self._reach(row, reads[0]) for row in (*path.rows, *path.whole))
-        for touch in writes:
-            self._lost.append(touch)
-            self._forget(path, touch)
-            for first, end in self._possible(touch) if spans is None else ():
-                put_state(path.bytes_, first, end, MAYBE)
-                self._doubt((first, end), event, "not all that it copies surely was written")
-        for (start, _, states), (_, _, to) in zip(held, spans or (), strict=True):
-            states = states.translate(PERHAPS) if unsure else states.replace(bytes([NEVER]), bytes([TAIL]))
-            path.bytes_[to : to + len(states)] = states
-            if TAIL in states:
-                self._made[to] = (event.span, LoadedBytes(False, states, event.span, start))
-            if MAYBE in states:
-                self._doubt((to, to + len(states)), event, "not all that it copies surely was written")
-        return True
-
-    def _moved(self, read: CopyTouch, write: CopyTouch) -> list[tuple[int, int, int]] | None:
-        """Where each row of a copy begins and ends, and where it is put; None where these are not all numbers within
-        the memory.
-        """
-        numbers = [*terms_of(read), *terms_of(write)]
-        counts = [count for count, _ in read.steps]
-        if not all(n.is_const for n in numbers) or counts != [count for count, _ in write.steps]:
-            return None
-        if prod(max(0, n.const) for n in counts) > MOST_ROWS or read.length != write.length:
-            return None
-        starts = [(read.place.address + read.offset, write.place.address + write.offset)]
-        for (count, stride), (_, other) in zip(read.steps, write.steps, strict=True):
-            starts = [(a + stride * i, b + other * i) for i in range(count.const) for a, b in starts]
-        spans = [(a.const, a.const + read.length.const, b.const) for a, b in starts]
-        inside = all(0 <= a <= end <= self.size and 0 <= b <= self.size - (end - a) for a, end, b in spans)
-        return spans if inside else None
-
-    def _of(self, source: StoredSource, path: Path, *, once: bool) -> LoadedBytes:
-        """What a load took; of one of earlier iterations nothing before the first, unless all are followed at once."""
-        if source.past and source.load > 0:
-            return self._worst.get(source.load, LoadedBytes(not once))
-        return path.loads.get(source.load, LoadedBytes(False))
-
-    def _computed(
-        self, event: Use, touch: CopyTouch, held: Sequence[tuple[StoredSource, LoadedBytes]], at: Mapping[str, Lin]
-    ) -> bytes | None:
-        """The state of every byte that a store of one row writes; None where that is not known of each."""
-        if touch.steps or touch.open or touch.kind != "data" or not touch.length.is_const:
-            return None
-        out = bytearray([WRITTEN]) * max(0, touch.length.const)
-        for source, load in held:
-            put = None if source.limit is None else self.world.put(source.limit, at)
-            limit = put.const if put is not None and put.is_const else None
-            last, found = -1, WRITTEN
-            for index in range(len(out)):
-                place = index * event.per // event.bytes
-                if place != last:
-                    last, found = place, _state_of(place, event, source, load, limit)
-                    found = MAYBE if found == TAIL and limit is None and put is not None else found
-                if found == TAIL or (found == MAYBE and out[index] == WRITTEN):
-                    out[index] = found
-        return bytes(out)
 
     def _write(self, touch: CopyTouch, event: Copy | Use, path: Path) -> None:
         state = TAIL if touch.kind == "unknown" else WRITTEN
@@ -315,34 +215,6 @@ class WrittenBytes:
         return low < end and first < high
 
 
-def _taken(held: Sequence[tuple[StoredSource, LoadedBytes]]) -> str:
-    """What is not known of the loads that a store comes from."""
-    lines = sorted({load.span.line for _, load in held if load.span is not None})
-    if not lines:
-        return "what it stores comes from operations or rounds that are not followed"
-    return f"of what is loaded at line {lines[0]} not all surely was written, or not all lanes are followed"
-
-
-def _state_of(place: int, event: Use, source: StoredSource, load: LoadedBytes, limit: int | None) -> int:
-    """The state of a byte of a register, as far as one of its sources decides it."""
-    if load.states is None:
-        return MAYBE
-    if not source.unit:
-        end = len(load.states) if limit is None else max(0, limit) * source.bytes // source.per
-        group = load.states[:end]
-        garbage = place < source.first and any(s in (NEVER, TAIL) for s in group)
-    elif limit is not None and place >= limit:
-        return WRITTEN
-    else:
-        unit = max(source.unit, -(-event.per // event.bytes))
-        first = place // unit * unit * source.bytes // source.per
-        group = load.states[first : -(-(place // unit + 1) * unit * source.bytes // source.per)]
-        garbage = any(s in (NEVER, TAIL) for s in group)  # a part of an element
-    if group.count(WRITTEN) == len(group) and (group or limit is not None):
-        return WRITTEN
-    return TAIL if garbage and source.plain else MAYBE
-
-
 def either(one: bytearray, two: bytearray) -> bytearray:
     """The state of every byte where both agree, else MAYBE (which is 3: both bits of a state)."""
     out = bytearray(one)
@@ -369,12 +241,14 @@ def limits_in(events: Iterable[Event]) -> list[Lin]:
 
 def interleaved(one: CopyTouch, two: CopyTouch, world: World) -> bool:
     """Whether the rows of two touches of one nest lie one beside the other."""
-    numbers = (one.offset, one.length, two.offset, two.length)
-    if one.place.address != two.place.address or one.steps != two.steps or not all(n.is_const for n in numbers):
+    if one.place.memory != two.place.memory or one.steps != two.steps:
         return False
-    ends = [(t.offset.const, t.offset.const + t.length.const) for t in (one, two)]
-    beside = ends[0][1] <= ends[1][0] or ends[1][1] <= ends[0][0]
-    return beside and rows_apart(one.steps, Lin(max(e for _, e in ends) - min(s for s, _ in ends)), world)
+    for first, then in ((one, two), (two, one)):
+        between = then.place.address + then.offset - first.place.address - first.offset
+        least = [world.interval(n)[0] for n in (between - first.length, first.length, then.length)]
+        if all(n is not None and n >= 0 for n in least):
+            return rows_apart(one.steps, between + then.length, world)
+    return False
 
 
 def joined_loads(paths: Sequence[Path]) -> dict[int, LoadedBytes]:
