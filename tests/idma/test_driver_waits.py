@@ -82,3 +82,34 @@ def test_a_function_that_launches_for_some_arguments_is_judged_by_these(tmp_path
 def test_a_function_may_end_in_a_loop_that_launches_nothing(tmp_path: Path) -> None:
     ends = "for (;;) { t++; }", "while (p) { }", "while (1) { if (t) s = DONE; }"
     assert judged(tmp_path, *ends) == ("proved", ())
+
+
+CHAINS = """#include <stdint.h>
+struct desc { uint32_t length, flags; uint64_t next, src, dst; };
+#define REG ((volatile uint64_t *)0x50000000)
+#define A ((volatile struct desc *)0x8000)
+#define B ((volatile struct desc *)0x9000)
+static void go(volatile struct desc *d, uint64_t dst, uint64_t src) {
+  d->length = 64; d->flags = 0x0A; d->next = ~(uint64_t)0; d->src = src; d->dst = dst; REG[0] = (uint64_t)d; }
+void f(int p) { uint32_t n = 0; go(A, 0x1000, 0x2000); %s go(B, 0x3000, 0x1000); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("wait", "status"),
+    [
+        ("for (;;) { if (A->length == 0xFFFFFFFF) break; }", "proved"), ("if (REG[1] & 1) return;", "proved"),
+        ("while (A->length != 0xFFFFFFFF) n++;", "proved"), ("if (A->length != 0xFFFFFFFF) return;", "proved"),
+        ("if (A->length == 0xFFFFFFFF) return;", "unknown"), ("for (;;) { if (REG[1] & 1) break; }", "unknown"),
+        ("n = A->length; if (n + 1) return;", "unknown"),
+        ("while (A->length != 0xFFFFFFFF) { if (n++) break; }", "unknown"), ("if (A->length == 63) return;", "unknown"),
+        ("", "refuted"),
+    ],
+)  # fmt: skip
+def test_what_a_chain_marks_is_known_behind_a_condition_on_it(tmp_path: Path, wait: str, status: str) -> None:
+    path = tmp_path / "d.c"
+    path.write_text(CHAINS.replace("%s", wait))
+    found = verdict_of_file(str(path), engine=["cheshire"])
+    assert found is not None
+    assert found.status.value == status
+    assert not [one for one in found.conditions if one.startswith("f(): ")]

@@ -67,7 +67,12 @@ class PollReader(RegisterReader):
     def ended(self, condition: Part | None, body: Part | None) -> None:
         if condition is None or self.sets(condition) or self.launches(condition):
             return
-        found = None if body is not None and "break" in jumps(self.file, body) else self._said(condition, None)
+        if body is None or "break" not in jumps(self.file, body):
+            self.left_by(condition)
+
+    def left_by(self, condition: Part) -> None:
+        """A condition of a loop does not hold any more: what that says of launches is so."""
+        found = self._said(condition, None)
         if found is not None:
             self._known(found, condition)
 
@@ -103,19 +108,23 @@ class PollReader(RegisterReader):
         if number is None:
             return None
         way, poly = bool(number), polynomial(number)
-        found = [*self._parts_say(condition, way)] if self._only_reads(condition) else [(value.report, way)]
-        asks = any(report for report, _ in found)
+        asks = self.learned(condition, value, way)
         self.asks += asks
         local = self.scopes[1 if self.stack > 1 else 2 :]
         if poly is not None and (asks or any(str(one) in scope for scope in local for one in condition.every())):
             self.arguments.symbols.unpromised |= poly.symbols
+        return way
+
+    def learned(self, condition: Part, value: Value, way: bool) -> bool:
+        """Takes to be so what the engine says where a condition goes one way; whether it was asked."""
+        found = [*self._parts_say(condition, way)] if self._only_reads(condition) else [(value.report, way)]
         for report, holds in found:
             said = truth_of(report)
             if said is not None and holds == said.when and self._stands(said):
                 self._known(said, condition)
             elif said is None or holds == said.when:
                 self.may_wait(condition, f"the condition {condition}")
-        return way
+        return any(report for report, _ in found)
 
     def _only_reads(self, part: Part) -> bool:
         """Whether an expression may be looked at again, part by part."""
