@@ -54,7 +54,8 @@ def judged(tmp_path: Path, body: str, *, before: str = "", launch: str = BY_NAME
         (f"{PAIR} GO(a); while (STATUS & 2); GO(b);", "unknown"),
         (f"{PAIR} GO(a); while (STATUS & 1 && x); GO(b);", "unknown"),
         (f"{PAIR} while (STATUS & 1); GO(a); GO(b);", "refuted"),
-        (f"{PAIR} GO(a); if (MARK(a) == END) GO(b);", "unknown"),
+        (f"{PAIR} GO(a); if (MARK(a) == END) GO(b);", "proved"),
+        (f"{PAIR} GO(a); if (MARK(a) != END) GO(b);", "unknown"),
         (f"{PAIR} GO(a); interrupt(); GO(b);", "unknown"),
         (f"{PAIR} GO(a); *(volatile uint64_t *)0x60000000 = (uint64_t)&b;", "refuted"),  # another engine
         (f"{ONE}{APART} GO(a); *(volatile uint64_t *)0x60000000 = (uint64_t)&b;", "proved"),

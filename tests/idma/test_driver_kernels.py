@@ -640,3 +640,15 @@ def test_a_launch_that_other_cores_reach_too_is_judged_of_the_core_that_moves_da
     assert verdict.status is Status.PROVED
     assert ("f() runs on the core that moves data" in verdict.conditions) is of_a_core
     assert not any("core" in text for text in verdict.assumptions)
+
+
+def test_a_loop_whose_rounds_end_with_a_step_is_counted(tmp_path: Path) -> None:
+    """`while` is followed for any count as `for` is; not where the step is another one, or not the last of a round."""
+    head, row = (
+        "void f(char *to, const char *from, int n) { int i = 0; ",
+        "snrt_dma_start_1d(to + 64 * i, from + 64 * i, 64);",
+    )
+    loops = "for (; i < n; i++) { %s }", "while (i < n) { %s i++; }", "while (i < n) { i++; %s }"
+    ways = [judged(tmp_path, f"{head}{loop.replace('%s', row)} }}", "n=0..100") for loop in loops]
+    assert [one.status.value for one in ways] == ["proved", "proved", "unknown"]
+    assert ways[0].conditions == ways[1].conditions

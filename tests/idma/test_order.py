@@ -512,6 +512,14 @@ def test_a_move_without_commands_ends_where_addresses_do(dest: str, base: int, o
     assert verdict.status.value == status, verdict.findings
 
 
+@pytest.mark.parametrize(("most", "status"), [(256, "proved"), (257, "refuted")])
+def test_a_move_of_any_size_without_commands_ends_where_addresses_do(most: int, status: str) -> None:
+    text = _transfer("p", 0, (1 << 32) - 256, "{ }")
+    (verdict,) = dv.check(PLAN.replace("A = 256", f"A = {{ min = 1, max = {most} }}") + text)
+    assert verdict.status.value == status, verdict.findings
+    assert verdict.smallest == ({"A": 257} if status == "refuted" else None)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_that_write_a_byte_again_are_told_exactly_where_a_walk_finds_one(seed: int) -> None:
     """Of a text that no move stands beside; of rows in order the last one stays."""

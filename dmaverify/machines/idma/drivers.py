@@ -16,6 +16,7 @@ from dmaverify.errors import InputError, Source
 from dmaverify.machines.idma.between import CalledFunction, in_flight
 from dmaverify.machines.idma.c.arguments import Symbols
 from dmaverify.machines.idma.c.arrays import beside_stated
+from dmaverify.machines.idma.c.cases import STAYS
 from dmaverify.machines.idma.c.driver import FunctionOfFile, read_driver
 from dmaverify.machines.idma.c.launches import FunctionLaunches
 from dmaverify.machines.idma.c.symbolic import ArgumentSearch, settled
@@ -77,7 +78,7 @@ class _DriverJudge:
         for read in self.driver.entries:
             entry, why = read, ""
             if read.name != "file":
-                if read.doubts:
+                if read.doubts or self._hangs(read):
                     entry, why = self._with_symbols(read)
                 else:
                     self.ran.append(CalledFunction(read.name, (read,)))
@@ -89,6 +90,12 @@ class _DriverJudge:
                 shown = text if len(text) <= 100 else f"{text[:97]}..."
                 called, said = f"{entry.name}: `{shown}`", f"not read: {doubt.why}{more}"
                 yield ListedItem(called, doubt.part.span, (), open=said, obligation="core/unresolved-copy")
+
+    def _hangs(self, read: FunctionLaunches) -> bool:
+        """Whether a reading rests on what some condition comes to, or on what may wait or not."""
+        if any(text.endswith(STAYS) for text in read.supposed):
+            return True
+        return bool(read.foreign) and any(isinstance(one, ListedItem) and one.open for one in self._launched(read))
 
     def _with_symbols(self, read: FunctionLaunches) -> tuple[FunctionLaunches, str]:
         """What a function launches for all that its caller may give it; where that is open, as it was read, and why."""

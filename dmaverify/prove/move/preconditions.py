@@ -70,12 +70,17 @@ def unmet(
                 fatal = fatal or found.fatal
                 yield PlanProblem(found.message, found.span, found.hint, found.fatal, found.warning)
     if not fatal:
-        for tensor in tensors_of(work):
-            yield from _without_place(tensor, target)
-            index = isinstance(work, Indirect) and tensor is work.index.tensor
-            dtype = work.index.dtype if isinstance(work, Indirect) and index else work.dtype
-            yield from _too_far(work, tensor, target, target.dtypes[dtype])
+        yield from beyond(work, target)
         yield from foreign(work, target)
+
+
+def beyond(work: Mapped, target: Target) -> Iterator[PlanProblem]:
+    """Tensors that lie where their tier has no place, or no address."""
+    for tensor in tensors_of(work):
+        yield from _without_place(tensor, target)
+        index = isinstance(work, Indirect) and tensor is work.index.tensor
+        dtype = work.index.dtype if isinstance(work, Indirect) and index else work.dtype
+        yield from _too_far(work, tensor, target, target.dtypes[dtype])
 
 
 def foreign(work: Mapped, target: Target) -> Iterator[PlanProblem]:

@@ -38,7 +38,7 @@ from dmaverify.prove.move.copy_ports import left_behind, told_of_first, told_of_
 from dmaverify.prove.move.feasible import ONE_UNIT, ContiguousRun, longest_run
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.in_place import lie_apart
-from dmaverify.prove.move.preconditions import foreign, missing_engine
+from dmaverify.prove.move.preconditions import beyond, foreign, missing_engine
 from dmaverify.prove.move.reach import walks_off
 from dmaverify.prove.move.script import Script
 from dmaverify.prove.move.views import moved_commands, place_findings, telling_iterations
@@ -141,6 +141,8 @@ class _SizeRun:
     def _one(self, item: Transfer | Access, target: Target) -> None:
         if any(True for _ in foreign(item, target)):
             raise BrokenRule("core/well-formed", self.as_read)
+        if any(True for _ in beyond(item, target)):
+            raise BrokenRule("core/well-formed", self._so_far(), needs_loops=True)
         self._access(item, target) if isinstance(item, Access) else self._transfer(item, target)
 
     def _number(self, name: str) -> Any:

@@ -28,7 +28,13 @@ _SAME, OF_ROUNDS = -2, 10
 
 
 class Stopped(Exception):
-    """An assertion does not hold: nothing behind it runs."""
+    """An assertion does not hold, or a loop goes on as it did: nothing behind it runs, also no end of the blocks around
+    it; so many arrays were `gone` before.
+    """
+
+    def __init__(self, gone: int) -> None:
+        super().__init__()
+        self.gone = gone
 
 
 class Misaligned(Stuck):
@@ -87,6 +93,7 @@ class Symbols:
     chosen: set[str] = field(default_factory=set)  # what a caller chooses beside them: what lies behind a parameter
     places: set[str] = field(default_factory=set)  # where another file puts something: anywhere, and not on the rest
     each: set[str] = field(default_factory=set)  # another value in each round of a loop
+    unpromised: set[str] = field(default_factory=set)  # what the engine says, or a function works out by itself
     cores: set[str] = field(default_factory=set)  # numbers of which one core has 0
     kinds: dict[tuple[str, int], tuple[int, bool, bool]] = field(default_factory=dict)  # of those that two share
     arrays: dict[str, KnownArray] = field(default_factory=dict)  # addresses of what this file lays out
@@ -168,7 +175,7 @@ class Arguments:
         if value.number is not None:
             self.stated[f"{text} (line {line})"] = None
             if not value.number:
-                raise Stopped
+                raise Stopped(len(self.gone))
 
 
 def polynomial(value: int) -> Poly | None:

@@ -28,6 +28,7 @@ from dmaverify.machines.idma.c.descriptors import field_of, of_chain
 from dmaverify.machines.idma.c.effects import target_of
 from dmaverify.machines.idma.c.in_flight import AS_MEMBER, MARK, ONES, FlightReader, FlyingDescriptor, named
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, CType, Value, converted, unknown
+from dmaverify.machines.idma.c.reports import SomeReport
 from dmaverify.machines.idma.desc64 import (
     END,
     KNOWN_FLAGS,
@@ -122,7 +123,8 @@ class ChainReader(FlightReader):
         if written is None and register in (STATUS, STATUS + 4) and page in self.engines:
             self.idle.add(page)
             shown = None if self.busy is None or register != STATUS else self.busy
-            return Value(shown, CType(8 * (step or 4)), "what the engine says of itself")
+            said = SomeReport() if shown is None else None
+            return Value(shown, CType(8 * (step or 4)), "what the engine says of itself", report=said)
         if written is not None and register == DESC_ADDR:
             return self._started(access, number, step, written)
         if written is not None and self.flying:
@@ -302,32 +304,57 @@ class ChainReader(FlightReader):
             return super().polled(condition, body, update)
         if not self.flying or condition is None or update is not None or not self.waits_only(condition, body):
             return False
-        before = len(self.told), len(self.doubts), len(self.objects)
-        self.asked, self.idle = set(), set()
-        complete = self._tried(condition, {}, 0)
-        asked, pages = sorted(self.asked), sorted(self.idle)
-        waits = complete is False and 0 < len(asked) + len(pages) <= MOST_ASKED
-        for done in product((True, False), repeat=len(asked)) if waits else ():
-            for busy in (0, 1, 3) if pages else (0,):
-                if not all(done) or busy:
-                    supposed = dict(zip(asked, done, strict=True))
-                    waits = waits and self._tried(condition, supposed, busy) is True
-        if not waits or (sorted(self.asked), sorted(self.idle)) != (asked, pages) or len(pages) > 1:
-            del self.doubts[before[1] :]
+        if (found := self._complete_where(condition, way=False)) is None:
             return False
-        if before != (len(self.told), len(self.doubts), len(self.objects)):
-            raise Stuck("a condition that does more than to wait")
         self.as_written(condition)
         if body is not None:
             self.disturbed(body)
             self.forgotten(body, "a loop that waits")
-        for number in asked:
-            self.complete(number)
-        for page in pages:
-            last = max((one.number for one in self.flying if one.page == page), default=None)
-            if last is not None:
-                self.complete(last)
+        self._all_complete(*found)
         return True
+
+    def left_by(self, condition: Part) -> None:
+        if not self.chained:
+            super().left_by(condition)
+        elif found := self._complete_where(condition, way=False):
+            self._all_complete(*found)
+
+    def learned(self, condition: Part, value: Value, way: bool) -> bool:
+        if not self.chained:
+            return super().learned(condition, value, way)
+        reads = bool(self.flying) and self._only_reads(condition)
+        found = self._complete_where(condition, way) if reads else None
+        if found is not None:
+            self._all_complete(*found)
+        elif not reads or self._complete_where(condition, not way) is None:
+            self.may_wait(condition, f"the condition {condition}")
+        return value.report is not None or found is not None or (reads and bool(self.asked or self.idle))
+
+    def _complete_where(self, condition: Part, way: bool) -> tuple[list[int], list[str]] | None:
+        """The launches, and the engines, of which all is complete wherever a condition that asks for them goes one way;
+        None where it may go that way before.
+        """
+        before = len(self.told), len(self.doubts), len(self.objects)
+        self.asked, self.idle = set(), set()
+        complete = self._tried(condition, {}, 0)
+        asked, pages = sorted(self.asked), sorted(self.idle)
+        waits = complete is way and 0 < len(asked) + len(pages) <= MOST_ASKED
+        for done in product((True, False), repeat=len(asked)) if waits else ():
+            for busy in (0, 1, 3) if pages else (0,):
+                if not all(done) or busy:
+                    supposed = dict(zip(asked, done, strict=True))
+                    waits = waits and self._tried(condition, supposed, busy) is (not way)
+        if not waits or (sorted(self.asked), sorted(self.idle)) != (asked, pages) or len(pages) > 1:
+            del self.doubts[before[1] :]
+            return None
+        if before != (len(self.told), len(self.doubts), len(self.objects)):
+            raise Stuck("a condition that does more than to wait")
+        return asked, pages
+
+    def _all_complete(self, asked: Sequence[int], pages: Sequence[str]) -> None:
+        for number in (*asked, *(max((f.number for f in self.flying if f.page == page), default=-1) for page in pages)):
+            if any(one.number == number for one in self.flying):
+                self.complete(number)
 
     def _tried(self, condition: Part, supposed: dict[int, bool], busy: int) -> bool | None:
         """Whether a condition holds, where launches are complete or not."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.arguments import Arguments, KnownArray, Stopped, Symbols
+from dmaverify.machines.idma.c.cases import STAYS
 from dmaverify.machines.idma.c.code import File, Part, no_c, read_c
 from dmaverify.machines.idma.c.doubts import Doubted
 from dmaverify.machines.idma.c.effects import called_name, names_declared, volatile_names
@@ -220,7 +221,10 @@ def _ran(launcher: Launcher, name: str) -> FunctionLaunches:
     before, launcher.conditions = launcher.conditions, {}
     try:
         launcher.entered(name, None)
-        return entry_of(launcher, name)
+        found = entry_of(launcher, name)
+        if not found.told and not found.doubts:  # wherever it ends
+            launcher.conditions = {one: None for one in launcher.conditions if not one.endswith(STAYS)}
+        return found
     finally:
         launcher.conditions = {**before, **launcher.conditions}
 
@@ -305,7 +309,8 @@ class FunctionOfFile:
         launcher.arguments = arguments
         try:
             return _ran(launcher, self.name)
-        except Stopped:
+        except Stopped as end:
+            del arguments.gone[end.gone :]
             found = entry_of(launcher, self.name)
             return found if found.told or found.doubts else None
         finally:

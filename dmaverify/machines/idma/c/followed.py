@@ -284,9 +284,9 @@ class FollowedDriver(LoopRunner):
         self.leave_open(part, why)
         super().may_leave(part, why, ends)
 
-    def may_wait(self, loop: Part) -> None:
-        self.leave_open(loop, "a loop that may wait for launches")
-        super().may_wait(loop)
+    def may_wait(self, part: Part, what: str = "") -> None:
+        self.leave_open(part, f"{what or 'a loop'} that may wait for launches")
+        super().may_wait(part, what)
 
     def tracked(self, part: Part | None) -> Value:
         if part is not None and part.type == "gnu_asm_expression":
@@ -328,7 +328,7 @@ def followed(function: FunctionOfFile, arguments: Arguments, names: Sequence[str
         launcher.entered(function.name, None)
         launcher.ends(body)
     except Stopped:
-        stopped = True
+        stopped = launcher.opened is None
     finally:
         function.steps += launcher.steps
     found = entry_of(launcher, function.name)

@@ -30,7 +30,7 @@ from dmaverify.machines.idma.c.aggregates import (
 from dmaverify.machines.idma.c.arguments import GivenMember, GoneArray, polynomial
 from dmaverify.machines.idma.c.arrays import whole
 from dmaverify.machines.idma.c.code import Part
-from dmaverify.machines.idma.c.effects import DOES, bare, jumps, root_of, target_of
+from dmaverify.machines.idma.c.effects import DOES, bare, root_of, target_of
 from dmaverify.machines.idma.c.members import MemberReader
 from dmaverify.machines.idma.c.names import CLUSTER, NO_LAUNCH, OF_A_CORE, OTHER_ROLE, PLACES, ROLE
 from dmaverify.machines.idma.c.numbers import BOOL, UINT, UNREAD, CType, Value, is_real, literal, unknown
@@ -362,15 +362,6 @@ class ForeignReader(MemberReader):
         if self.doubts and self.arguments is not None and self.arguments.trace is not None:
             raise Stuck(f"`{self.doubts[0].part}`: {self.doubts[0].why}")  # whatever follows, the run is open
         super().run(part)
-
-    def decided(self, condition: Part | None, value: Value, branches: list[Part]) -> bool | None:
-        if self.arguments is None or condition is None or not self._matters(branches):
-            return None
-        number = self.given(condition, str(bare(condition)), BOOL, value.why).number
-        return None if number is None else bool(number)
-
-    def _matters(self, branches: list[Part]) -> bool:
-        return any(self.launches(one) or jumps(self.file, one) for one in branches)
 
 
 def _address_of(whole: MemoryObject) -> str:

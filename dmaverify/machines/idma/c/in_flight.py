@@ -28,6 +28,7 @@ from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.descriptors import FIELDS, DescriptorReader, field_of, field_of_name, of_chain
 from dmaverify.machines.idma.c.effects import DOES
 from dmaverify.machines.idma.c.numbers import ULLONG, CType, Value, converted, unknown
+from dmaverify.machines.idma.c.reports import SomeReport
 from dmaverify.machines.idma.desc64 import SIZE, WIDTHS, DescriptorWords, layout_of
 from dmaverify.values import dataclass, replace
 
@@ -207,7 +208,7 @@ class FlightReader(DescriptorReader):
 
     def load(self, place: ObjectPlace, part: Part) -> Value:
         found = super().load(place, part)
-        if self.supposed is not None and isinstance(place.shape, CType) and (spot := self.spot(place)) is not None:
+        if isinstance(place.shape, CType) and (spot := self.spot(place)) is not None:
             return self.marked(place.whole, *spot, place.shape) or found
         return found
 
@@ -229,10 +230,12 @@ class FlightReader(DescriptorReader):
         return Value(word % (1 << 8 * size), CType(8 * size))
 
     def marked(self, whole: MemoryObject | None, at: int, size: int, type_: CType) -> Value | None:
-        """What is read of a mark where a condition is tried; None of everything else."""
+        """What is read of a mark: where a condition is tried, what that supposes; None of everything else."""
         for one in self.flying:
-            if self.supposed is None or not one.overlaps(whole, at, size, MARK):
+            if not one.overlaps(whole, at, size, MARK):
                 continue
+            if self.supposed is None:
+                return Value(None, type_, "the engine writes its mark there", report=SomeReport())
             self.asked.add(one.number)
             if at < one.at or at + size > one.at + MARK:
                 return unknown("a part of a mark", type_)

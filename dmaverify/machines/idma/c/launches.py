@@ -128,6 +128,7 @@ class Launcher(ChainReader):
         self.pointees: dict[tuple[int, str], Shape] = {}
         self.until: list[tuple[int, int]] = []
         self.asked: set[int] = set()
+        self.stand = set()
         self.idle: set[str] = set()
         self.begin()
         self.foreign = ""
@@ -211,10 +212,11 @@ class Launcher(ChainReader):
         if name is not None and reaches(self.file, name):
             self.doubts.append(Doubted(use, "a macro that is not read, which may launch"))
 
-    def may_wait(self, loop: Part) -> None:
+    def may_wait(self, part: Part, what: str = "") -> None:
         if self.told:
-            condition = loop.field("condition")
-            self.foreign = self.foreign or f"the loop {f'over {condition}' if condition else 'without a condition'}"
+            condition = part.field("condition")
+            loop = f"the loop {f'over {condition}' if condition else 'without a condition'}"
+            self.foreign = self.foreign or what or loop
 
     def _asserted(self, call: Part, condition: Part, value: Value) -> Value:
         if self.arguments is not None:
@@ -376,6 +378,8 @@ class Launcher(ChainReader):
         waits = next((p for p in part.every() if p.type in kinds and not _IDLE.search(f"{p}")), None)
         if waits is not None and self.told:
             self.foreign = self.foreign or f"{waits}"
+        for loop in (p for p in part.every() if p.type in ("while_statement", "do_statement")):
+            self.may_wait(loop)
         if self.map is not None:
             self.maybe_accessed(part)
         if self.chained:

@@ -17,7 +17,7 @@ from dmaverify.language.numbers import Poly
 from dmaverify.machines.idma.c.aggregates import MemoryObject
 from dmaverify.machines.idma.c.arguments import polynomial
 from dmaverify.machines.idma.c.code import Part
-from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, jumps, target_of, texts_of, variable
+from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, bare, jumps, target_of, texts_of, variable
 from dmaverify.machines.idma.c.foreign import ForeignReader
 from dmaverify.machines.idma.c.numbers import Value, binary, converted, unknown
 from dmaverify.prove.sizes.rounds import LoopCut, Recut, stretches, two_rounds
@@ -160,7 +160,11 @@ class LoopRunner(ForeignReader):
     def _counted(
         self, condition: Part | None, body: Part | None, update: Part | None
     ) -> tuple[str, Value, Any, Any] | None:
-        """(counter, its start, step, rounds) of `for (...; i < bound; i += step)` whose bound is symbolic."""
+        """(counter, its start, step, rounds) of `for (...; i < bound; i += step)` whose bound is symbolic, or of a loop
+        of which each round ends with that step.
+        """
+        condition, ends = bare(condition), update is None
+        update = self._last_of(body) if ends else update
         if condition is None or update is None or body is None or condition.type != "binary_expression":
             return None
         left, op = condition.field("left"), condition.node.child_by_field_name("operator")
@@ -171,7 +175,9 @@ class LoopRunner(ForeignReader):
         step = self._step(update, name)
         if start.type.pointer and step is not None:
             step = step * start.type.step or None
-        inside = [*body.every(), *(p for p in [condition.field("right")] if p is not None for p in p.every())]
+        last = {one.node for one in update.every()} if ends else set()
+        inside = [one for one in body.every() if one.node not in last]
+        inside += [p for p in [condition.field("right")] if p is not None for p in p.every()]
         assigned = {variable(self.file, part) for part in inside}
         if self._by_macros(inside):  # what a macro carries over is not looked for
             return None
@@ -191,6 +197,12 @@ class LoopRunner(ForeignReader):
             return None
         distance = bound.number - start.number + (op.type == "<=")
         return name, start, step, distance if step == 1 else (distance + (step - 1)) // step
+
+    def _last_of(self, body: Part | None) -> Part | None:
+        """What each round of a loop does last, where it is an expression that no round leaves out."""
+        parts = body.parts() if body is not None and body.type == "compound_statement" else []
+        last = parts[-1].parts() if parts and parts[-1].type == "expression_statement" else []
+        return last[0] if len(last) == 1 and body is not None and "continue" not in jumps(self.file, body) else None
 
     def _by_macros(self, inside: list[Part]) -> bool:
         """Whether a macro sets something, or leaves the loop, or is what something sets."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 
 from dmaverify.language.numbers import Symbolic
-from dmaverify.machines.idma.c.reports import MIRRORED, Report, compared, denied, in_type, turned
+from dmaverify.machines.idma.c.reports import MIRRORED, Report, SomeReport, compared, denied, in_type, turned
 from dmaverify.values import dataclass, replace
 
 WORD = 0
@@ -128,12 +128,15 @@ def _narrowed(value: Value, to: CType) -> Value:
     real = is_real(to)
     least = 7 if value.launch is not None and value.launch < 0 else 32
     launch = None if real or 0 < to.bits < least else value.launch
-    return replace(value, type=to, launch=launch, report=None if real else in_type(value.report, to.bits))
+    report = None if value.report is None else (not real and in_type(value.report, to.bits)) or SomeReport()
+    return replace(value, type=to, launch=launch, report=report)
 
 
 def blurred(value: Value) -> Value:
     """A value that is not known where it is one of several that C makes of it: it is the id of no launch."""
-    return replace(value, launch=None, report=None) if value.launch is not None or value.report is not None else value
+    if value.launch is None and value.report is None:
+        return value
+    return replace(value, launch=None, report=value.report and SomeReport())
 
 
 def _reported(op: str, a: Value, b: Value) -> Report | None:
@@ -177,7 +180,7 @@ def binary(op: str, a: Value, b: Value) -> Value:
         found = unknown(a.why or b.why, a.type)
         told = a.report is not None or b.report is not None
         type_ = INT if op in COMPARED else common(a.type, b.type)
-        return replace(found, type=type_, report=_reported(op, a, b)) if told else found
+        return replace(found, type=type_, report=_reported(op, a, b) or SomeReport()) if told else found
     if op in ("&&", "||"):
         return Value(int(bool(a.number) and bool(b.number)) if op == "&&" else int(bool(a.number) or bool(b.number)))
     if a.type.pointer or b.type.pointer:
@@ -287,7 +290,7 @@ def _on_pointers(op: str, a: Value, b: Value) -> Value:
 def unary(op: str, a: Value) -> Value:
     a = promoted(a)
     if a.number is None:
-        return replace(blurred(a), report=denied(a.report) if op == "!" else None)
+        return replace(blurred(a), report=a.report and ((op == "!" and denied(a.report)) or SomeReport()))
     if op == "!":
         return Value(int(not a.number))
     if op == "~" and a.type.bits == WORD:

@@ -55,7 +55,12 @@ class CompletedLaunches:
     wraps: bool = False  # ids were compared as they are, which those that passed 0 do not bear
 
 
-Report = Union[CompletedId, BusyFlags, IdsApart, CompletedLaunches]
+@dataclass(frozen=True, slots=True)
+class SomeReport:
+    """Something that the engine says, or that was made of it: of which launches is not known."""
+
+
+Report = Union[SomeReport, CompletedId, BusyFlags, IdsApart, CompletedLaunches]
 MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
 
@@ -73,7 +78,7 @@ def compared(op: str, report: Report, other: int | None, launch: int | None, bit
         return CompletedLaunches(truth[op], report.channel, launch, wraps=wraps) if op in truth else None
     if isinstance(report, BusyFlags) and op == "&" and other is not None:
         return report if other & FLAGS == FLAGS else None
-    if other != 0:
+    if other != 0 or isinstance(report, SomeReport):
         return None
     if isinstance(report, CompletedLaunches):
         return report if op == "!=" else denied(report) if op == "==" else None

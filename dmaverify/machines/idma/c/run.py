@@ -11,36 +11,38 @@ import re
 from collections.abc import Mapping
 
 from dmaverify.machines.idma.c.aggregates import ObjectPlace, WholeObject
-from dmaverify.machines.idma.c.cases import CaseReader
+from dmaverify.machines.idma.c.cases import CaseReader, Left
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded, no_c, returns
-from dmaverify.machines.idma.c.doubts import MOST_CALLS
-from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, called_name, deep, exposures, jumps, splits, target_of
+from dmaverify.machines.idma.c.doubts import MOST_CALLS, Doubted
+from dmaverify.machines.idma.c.effects import (
+    DOES,
+    ELEMENTS,
+    called_name,
+    deep,
+    exposures,
+    jumps,
+    splits,
+    target_of,
+    variable,
+)
 from dmaverify.machines.idma.c.names import ROLE
-from dmaverify.machines.idma.c.numbers import WORD, Value, binary, promoted, unknown
+from dmaverify.machines.idma.c.numbers import WORD, Value, binary, unknown
 
 MOST_STEPS = 150_000
 RESULT = "a result"
 _LEAVES = re.compile(r"\b(return|break|continue|goto)\b")
 
 
-class _Left(Exception):
-    """A statement leaves what is around it: `break`, `continue` or `return`; or, and nobody knows where to, the loop
-    around it (`doubt`) or what the function does (`goto`).
-    """
-
-    def __init__(self, how: str, value: Value | None = None, why: str = "") -> None:
-        super().__init__(how)
-        self.how, self.value, self.why = how, value, why
-
-
 class Runner(CaseReader):
     """Runs functions of a file with what is constant in them."""
 
     most_steps = MOST_STEPS
+    asks = 0
+    """Conditions so far that the engine decides."""
 
     def __init__(self, file: File, defines: Mapping[str, str], word: int = WORD) -> None:
         super().__init__(file, defines, word)
-        self.stack = 0
+        self.stack, self.early = 0, set()
         self.assumed: dict[str, None] = {}
         self.conditions: dict[str, None] = {}
         self.guards = 0  # how many conditions say that what runs here runs on the core that moves data
@@ -116,20 +118,10 @@ class Runner(CaseReader):
 
     # ------------------------------------------------------------ statements
 
-    def may_leave(self, part: Part, why: str, ends: str = "") -> None:
-        """A part may run, or not, and what it jumps over: what is behind it in a loop, or in the function."""
-        found = jumps(self.file, part)
-        if "goto" in found:
-            raise _Left("goto", why=why)
-        if found & {"break", "continue"}:
-            raise _Left("doubt", why=why)
-        if "return" in found:
-            self.conditions[f"{ends or why} does not end the function"] = None
-
     def run(self, part: Part) -> None:
         self.steps += 1
         if self.steps > self.most_steps:
-            raise _Left("doubt", why=f"more than {self.most_steps:,} steps")
+            raise Left("doubt", why=f"more than {self.most_steps:,} steps")
         handler = getattr(self, f"_run_{part.type}", None)
         other = part.field("alternative")
         if self._is_odd(part):
@@ -149,7 +141,7 @@ class Runner(CaseReader):
         elif part.type in ("preproc_def", "preproc_function_def", "preproc_call"):
             self.collect([part])
         elif part.type == "goto_statement":
-            raise _Left("goto", why="a goto")
+            raise Left("goto", why="a goto")
         elif part.type == "type_definition":
             self.local_type(part)
         elif part.type in ("enum_specifier", "struct_specifier", "union_specifier"):
@@ -171,7 +163,7 @@ class Runner(CaseReader):
             said = set(_LEAVES.findall(str(part))) if odd or why else set()
             if said:
                 how = "goto" if said & {"return", "goto"} else "doubt"
-                raise _Left(how, why=why or f"`{part}`, which is not read")
+                raise Left(how, why=why or f"`{part}`, which is not read")
             head = part if odd else None
 
     def _run_compound_statement(self, part: Part) -> None:
@@ -180,9 +172,6 @@ class Runner(CaseReader):
             self.block(part.parts())
         finally:
             self.closes(self.scopes.pop())
-
-    def closes(self, scope: Mapping[str, Value]) -> None:
-        """A block ends, and with it what it declares."""
 
     def _run_expression_statement(self, part: Part) -> None:
         for inner in part.parts():
@@ -235,6 +224,8 @@ class Runner(CaseReader):
             self.doubt(branch, why)
         for branch in both:
             self.may_leave(branch, why)
+            if condition is not None and value.report and "return" in jumps(self.file, branch):
+                self.doubts.append(Doubted(condition, "the engine decides what is behind it"))
 
     def decided(self, condition: Part | None, value: Value, branches: list[Part]) -> bool | None:
         """Which way a condition without a value goes in this run; None where both are looked through."""
@@ -242,31 +233,6 @@ class Runner(CaseReader):
 
     def _run_labeled_statement(self, part: Part) -> None:
         self.block(part.parts()[1:])
-
-    def _run_switch_statement(self, part: Part) -> None:
-        """From the case of a known value to a `break`; cases are searched in order, `default` is the last resort."""
-        value, body = self.value(part.field("condition")), part.field("body")
-        cases = body.parts() if body is not None else []
-        why = f"the value of {part.field('condition')} of a switch"
-        found = self.case_of(promoted(value), cases) if value.number is not None else None
-        if found is None:
-            self.doubt(part, why)
-            self.may_leave(part, why)
-            return
-        depth = len(self.scopes)
-        self.scopes.append({})
-        for case in cases[:found]:
-            self.jumped_over(case)
-        try:
-            for case in cases[found:]:
-                given = case.field("value")
-                self.block([one for one in case.parts() if given is None or one.node != given.node])
-        except _Left as left:
-            if left.how != "break":
-                raise
-        finally:
-            self.closes(self.scopes[depth])
-            del self.scopes[depth:]
 
     def _role(self, part: Part | None) -> bool | None:
         text = str(part).strip("()").replace(" ", "").lstrip("!").rstrip("(") + "()"
@@ -281,10 +247,10 @@ class Runner(CaseReader):
         if inner is not None and value is not None:
             held = self.copied(value, RESULT, inner)
             value = held if held is not value else self.plain(value, inner)
-        raise _Left("return", value)
+        raise Left("return", value)
 
     def _run_break_statement(self, part: Part) -> None:
-        raise _Left(part.type.removesuffix("_statement"))
+        raise Left(part.type.removesuffix("_statement"))
 
     _run_continue_statement = _run_break_statement
 
@@ -310,6 +276,7 @@ class Runner(CaseReader):
 
     def _loop(self, whole: Part, condition: Part | None, body: Part | None, update: Part | None) -> None:
         while True:
+            asks = self.asks
             test = self.truth(condition) if condition is not None else Value(1)
             if test.number is None and self.polled(condition, body, update):
                 return
@@ -317,6 +284,7 @@ class Runner(CaseReader):
                 self.may_wait(whole)
                 self.doubt(whole, f"the bound of a loop, {condition}")
                 self.may_leave(whole, f"the bound of a loop, {condition}", f"the loop over {condition}")
+                self.ended(condition, body)
                 return
             if test.number and update is None and self._idles(condition, body):
                 self.may_wait(whole)
@@ -326,16 +294,28 @@ class Runner(CaseReader):
                 return
             if update is not None:
                 self.tracked(update)
+            elif self.asks > asks:
+                self.begins_again(whole, condition, body)
 
     def _idles(self, condition: Part | None, body: Part | None) -> bool:
-        """Whether a round of a loop does nothing."""
-        parts = [*(deep(self.file, condition) if condition is not None else ()), *(body.every() if body else ())]
-        return not any(one.is_named and one.type not in ("expression_statement", "compound_statement") for one in (
-            part.node for part in (body.every() if body else ()))) and not any(
-            part.type in DOES for part in parts)  # fmt: skip
+        """Whether a loop whose condition holds launches nothing and never ends: no round of it changes what that reads,
+        or leaves it.
+        """
+        read = list(condition.every()) if condition is not None else []
+        done = list(deep(self.file, body)) if body is not None else []
+        names = {str(one) for one in read if one.type == "identifier"}
+        if any(one.type in (*DOES, *ELEMENTS) for one in read) or names & self.exposed:
+            return False
+        if body is None:
+            return True
+        changed = names & {variable(self.file, one) for one in done}
+        return not (changed or self.launches(body) or jumps(self.file, body) - {"continue"})
 
-    def may_wait(self, loop: Part) -> None:
-        """A loop goes on for as long as it likes: it may wait for what is launched before it."""
+    def begins_again(self, whole: Part, condition: Part | None, body: Part | None) -> None:
+        """A round in which the engine was asked is over, and another follows."""
+
+    def ended(self, condition: Part | None, body: Part | None) -> None:
+        """A loop is left, and it is not known behind which of its rounds."""
 
     def polled(self, condition: Part | None, body: Part | None, update: Part | None) -> bool:
         """Whether a loop does nothing but to wait for what is launched, which is complete behind it."""
@@ -345,14 +325,15 @@ class Runner(CaseReader):
         """One round of a loop; whether another may follow."""
         self.steps += 1
         if self.steps > self.most_steps:
-            raise _Left("doubt", why=f"more than {self.most_steps:,} steps")
+            raise Left("doubt", why=f"more than {self.most_steps:,} steps")
         depth = len(self.scopes)
         try:
             if body is not None:
                 self.run(body)
-        except _Left as left:
+        except Left as left:
             del self.scopes[depth:]
             if left.how == "doubt" and self.steps <= self.most_steps:
+                self.may_wait(whole)
                 self.doubt(whole, left.why)
                 return False
             if left.how in ("return", "goto", "doubt"):
@@ -381,12 +362,13 @@ class Runner(CaseReader):
         if arguments is None and self.arguments is not None and self.arguments.symbols.parameters is None:
             self.arguments.symbols.parameters = frozenset(self.arguments.symbols.known)
         self.stack += 1
+        self.early.discard(self.stack)
         try:
             self.run(body)
-        except _Left as left:
+        except Left as left:
             if left.how in ("doubt", "goto"):
                 self.doubt(body, left.why)
-            if left.value is not None:
+            if left.value is not None and self.stack not in self.early:
                 said = "pointer" if declared(declarator)[2] else str(function.field("type"))
                 type_ = self.type_of(function.field("type"), declared(declarator)[2])
                 if isinstance(left.value, WholeObject) and left.value.place is not None:
@@ -397,4 +379,4 @@ class Runner(CaseReader):
             self.closes(self.scopes[1])
             self.scopes, self.exposed, self.unseen, self.guards = outer, exposed, hidden, guards
             self.stack -= 1
-        return unknown(f"`{name}` returns nothing")
+        return unknown(f"what `{name}` returns is not known")

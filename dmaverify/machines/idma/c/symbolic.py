@@ -294,6 +294,8 @@ class ArgumentSearch:
             if (each and not run.looped) or (one_value and (not told or fixes(region.facts, several))):
                 continue
             found = clauses.of(region, run.values)
+            if named_in(found.facts, found) & self.function.symbols.unpromised:
+                continue
             if run.looped and named_in(found.facts, found) & self.function.symbols.each:
                 if not rounds:
                     continue
@@ -335,9 +337,10 @@ def settled(
     search: ArgumentSearch, broken: Callable[[FunctionLaunches], bool], *, launching: bool = True
 ) -> SettledFunction | None:
     """What a function with arguments is judged by; None where that is open. `broken` judges plain numbers alone; that
-    one which has calls that are launches, `launching`, launches nothing at some values is no answer.
+    one which launches, by calls (`launching`) or in some run, launches nothing at some values is no answer.
     """
     search.search()
+    launching = launching or any(one.told for one in search.flown)
     proved = search.proved()
     right = proved or [run for run in search.runs if run.status == "proved"]  # of what launches nothing, too
     shown: FunctionLaunches | None = None
