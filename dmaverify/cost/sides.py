@@ -16,7 +16,7 @@ from math import ceil, prod
 from typing import NamedTuple
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, nest_of, residues, spread, windows
+from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, nest_of, residues, spread, touched, windows
 from dmaverify.cost.part_windows import written_in_part
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
@@ -26,36 +26,19 @@ from dmaverify.values import dataclass, field, replace
 
 @dataclass(frozen=True)
 class HbmUse:
-    """A stream of HBM requests. `channels` counts requests per channel; `partial` windows written in part per channel.
+    """A stream of HBM requests. `channels` counts requests per channel; `partial` windows written in part per channel;
+    `groups` requests per bank group of a slice of a channel, for streams on one side of bit `top_high`.
 
     `vectors` and `offset` are the linear form where there is one.
     """
 
     channels: tuple[int, ...] | None
     partial: tuple[int, ...] | None
-    groups: GroupUse | None
+    groups: tuple[int, ...] | None
     offset: int
     vectors: tuple[int, ...] | None
     rows: RowUse | None
     high: bool
-
-
-@dataclass(frozen=True, slots=True)
-class GroupUse:
-    """Requests per (channel, bank group, slice) of a linear stream: `each` at every value of `place` XOR the span of
-    `basis`, `place` being the least of them.
-    """
-
-    basis: tuple[int, ...]
-    place: int
-    each: int
-
-    def expand(self) -> list[int]:
-        """The values."""
-        values = [self.place]
-        for member in self.basis:
-            values += [value ^ member for value in values]
-        return values
 
 
 @dataclass(frozen=True)
@@ -196,14 +179,17 @@ def region_of(side: SideCost) -> Region:
 
 
 REREADS = 4
-"""Touches per distinct window from which on a window counts as read by several slices."""
+"""Packets per distinct window from which on a window counts as read by several slices."""
 
 
 def is_reread(side: SideCost, target: CostData) -> bool:
-    """Whether windows are asked for many times: loops that stay, or packets far smaller than a window."""
-    span = -(-(side.nest.last - side.nest.base) // target.hbm.window)
-    moving = side.requests // prod(count for count, step in side.nest.loops if step == 0)
-    return side.requests > REREADS * min(span, moving)
+    """Whether windows are asked for many times: loops that stay, or packets far smaller than a window. A window that a
+    packet touches because of where it begins does not count, so that no base or row more changes the answer.
+    """
+    asked = side.nest.packets * side.per_packet
+    span = touched(side.nest.base, side.nest.last - side.nest.base, target.hbm.window)
+    moving = asked // prod(count for count, step in side.nest.loops if step == 0)
+    return asked > REREADS * min(span, moving)
 
 
 def run_of(command: Command) -> int:
@@ -291,7 +277,12 @@ SERVICES = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request", "hos
 def hbm_use(nest: PacketNest, seen: Windows, role: str, target: CostData) -> HbmUse:
     """Loads of a stream of HBM requests."""
     where, window = target.hbm, target.hbm.window
-    counts = spread(nest, where.channel_masks, window)
+    top, groups = nest.base >> where.top_high, None
+    high, low = bool(top & 1), target.hbm_channels
+    if top == nest.last - 1 >> where.top_high:
+        found = spread(nest, (*where.channel_masks, *where.bank_group_masks(high)), window)
+        groups = tuple(found) if found is not None else None
+    counts = spread(nest, where.channel_masks, window) if groups is None else [sum(groups[n::low]) for n in range(low)]
     partial = None
     if role == "write" and seen.partial and counts is not None:
         partial = tuple(counts) if seen.partial == seen.touched else written_in_part(nest, counts, target)
@@ -299,14 +290,10 @@ def hbm_use(nest: PacketNest, seen: Windows, role: str, target: CostData) -> Hbm
     form = requests.linear if requests is not None else None
     channels = tuple(counts) if counts is not None else None
     if form is None:
-        return HbmUse(channels, partial, None, nest.base, None, None, False)
+        return HbmUse(channels, partial, groups, nest.base, None, None, high)
     offset, vectors = form
-    high = bool(offset >> where.top_high & 1)
     if any(vector >> where.top_high for vector in vectors):
-        return HbmUse(channels, partial, None, offset, vectors, None, high)
-    masks = (*where.channel_masks, *where.bank_group_masks(high))
-    basis = bank_span(vectors, masks)
-    groups = GroupUse(basis, reduce_by(image(offset, masks), basis), (1 << len(vectors)) >> len(basis))
+        return HbmUse(channels, partial, groups, offset, vectors, None, high)
     row = row_use(vectors, where.channel_masks, where.bank_masks(high), where.row_masks(high), target.hbm_queue - 1)
     return HbmUse(channels, partial, groups, offset, vectors, row, high)
 

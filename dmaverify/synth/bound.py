@@ -338,7 +338,7 @@ class Shapes:
         if key not in self.known:
             self.asked += 1
             pair = pairs_of([one], self.data)[0]
-            free = [b.ticks for b in own_bounds(one, pair, self.data, ordered=False) if is_free(b)]
+            free = [b.ticks for b in own_bounds(one, pair, self.data, ordered=False, in_sequence=True) if is_free(b)]
             queues = [_in_one_slice(side, side.issue, self.data) for side in pair]
             self.known[key] = pair[0].startup + max([*free, *queues])
         return self.known[key]
