@@ -272,6 +272,15 @@ def _read_often(walk: RequestWalk, data: CostData) -> bool:
     if walk.port.tier != "hbm" or (same and not others):
         return False
     window = data.hbm.window
-    asked = _touches(walk, window)
+    asked = walk.packets * _fewest(walk, window)
     apart = asked // prod(count for count, step in walk.loops if step == 0)
-    return asked > OFTEN * min(-(-(walk.beyond - walk.lowest) // window), apart)
+    return asked > OFTEN * min((walk.beyond - 1) // window - walk.lowest // window + 1, apart)
+
+
+def _fewest(walk: RequestWalk, window: int) -> int:
+    """The fewest windows that a packet touches: of one that begins nearest to the begin of its window."""
+    starts = {walk.first % window}
+    for count, step in walk.loops:
+        turns = min(count, window)
+        starts = {(start + turn * step) % window for start in starts for turn in range(turns)}
+    return -(-(min(starts) + walk.size) // window)

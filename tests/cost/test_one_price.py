@@ -110,6 +110,15 @@ def test_a_row_more_is_never_cheaper(run: int, base: int) -> None:
             before = both
 
 
+def test_packets_that_begin_inside_of_windows_are_not_read_again() -> None:
+    """From byte 8 on every fourth packet of 64 B touches a second window; of 48 B five and more begin in each."""
+    for size, again in ((64, False), (48, True)):
+        one = [command(hbm(8), dm(), [(44, size, size)], size)]
+        price, played = cost(one, profile="schedule"), simulate(one, profile="schedule")
+        assert ("each window is read many times" in price.terms[1].why) == again
+        assert price.cycles <= played.cycles < price.cycles + 40
+
+
 def test_bank_groups_of_engines_add_up_and_of_one_engine_follow_the_example() -> None:
     """Nine rows of a window that eight slices read: 32 requests of one bank group at half the rate, of two engines 64.
     Commands one after the other are no lower bound of it by themselves ("DMA Engine", Example 6), together they are.
