@@ -62,9 +62,9 @@ class SideCost(NamedTuple):
     `tail` after the last of them. `head` is below 0 because the start-up is the latency of an empty pipeline. `issue`
     is what the engine needs per request, with its share of what the slices' setup takes; `issue_partial` what a window
     written in part adds (`issue_ragged` where it is not in whole blocks of 64 bytes), for all engines that take turns
-    at it; `startup` what the command waits at first. Of `issue`, in a read: `setup` is that share (whole ticks),
-    `longer` what long runs add, and `again` how many engines take turns at windows that are read many times (0: they
-    are read once).
+    at it (`issue_single` in runs below `SINGLE`); `startup` what the command waits at first. Of `issue`, in a read:
+    `setup` is that share (whole ticks), `longer` what long runs add, and `again` how many engines take turns at windows
+    that are read many times (0: they are read once).
     """
 
     role: str
@@ -192,6 +192,10 @@ def is_reread(side: SideCost, target: CostData) -> bool:
     return asked > REREADS * min(span, moving)
 
 
+SINGLE = 4
+"""Runs below so many bytes are elements by themselves, of which a store has a price of its own."""
+
+
 def run_of(command: Command) -> int:
     """The longest run of units that is contiguous on both sides, in any order of the loops."""
     run = command.burst
@@ -250,7 +254,9 @@ def _placed(
     issue += longer + each
     lead = (second if one_memory else first + second) - issue
     turns = max(1, len(stores.engines))
-    partial, ragged = ((target.ticks(n) * turns if into_hbm else 0) for n in ("issue_partial", "issue_ragged"))
+    single = run_of(command) * command.unit_bits < SINGLE * 8
+    names = "issue_partial", "issue_single" if single else "issue_ragged"
+    partial, ragged = (target.ticks(name) * turns if into_hbm else 0 for name in names)
     return (
         read._replace(head=-lead, tail=second, issue=issue, startup=startup, again=again, longer=longer, setup=each),
         write._replace(head=first - lead, issue=issue, issue_partial=partial, issue_ragged=ragged, startup=startup),
