@@ -86,14 +86,14 @@ def _members(
     least = data.startup + max(-(-live // data.beat(tier)) for tier in machine.tiers)
     for cover in covers.each:
         each = max((len(machine.packets(box.chain[0])) for box in cover.boxes), default=0)
-        ranks = range(min(each, PACKETS))
+        ranks, most = range(min(each, PACKETS)), MOST_BOXES
         for rank in dict.fromkeys((*ranks[:1], *ranks[-1:])) if unrolled else ranks:
             orders = INNER_ORDERS if unrolled else ORDERS
-            parts = [_commands(box, rank, machine, law, unrolled, orders) for box in cover.boxes]
+            parts = [_commands(box, rank, machine, law, unrolled, orders, most) for box in cover.boxes]
             commands = [one for part in parts for one in part]
             if not all(parts) or len(commands) > MOST_BOXES:
                 continue
-            few = len(commands) <= 2 * len(cover.boxes)
+            most = len(commands) - 1  # smaller packets are worth it where they make fewer
             cost = price(commands, data)
             lines = (
                 f"no plan on one engine can beat {least:,.1f} cycles: one start-up, and every live byte in whole beats",
@@ -105,8 +105,6 @@ def _members(
                 cost.cycles <= least, lines, split="one engine",
                 not_covered=("engines side by side", "what the machine's data states no cost of"),
             )  # fmt: skip
-            if unrolled and few:  # the smallest packets make no fewer
-                break
 
 
 def _most_iterations(box: AtomNest, machine: SynthMachine) -> Iterator[int]:
@@ -124,15 +122,17 @@ def _orders(loops: tuple[Atom, ...]) -> Iterator[tuple[Atom, ...]]:
     yield from permutations(loops)
 
 
-def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int, orders: int) -> list[Command]:
-    """The commands of a box: one in its first legal order, loops in two where no whole ones are legal, or beside a loop
-    of one turn, or one for each turn of loops that no command has room for; nothing where none is legal.
+def _commands(
+    box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int, orders: int, most: int = MOST_BOXES
+) -> list[Command]:
+    """The commands of a box, at `most` so many: one in its first legal order, loops in two where no whole ones are
+    legal, or beside a loop of one turn, or one for each turn or block of a loop; nothing where none is legal.
     """
     packets = machine.packets(box.chain[0])
     packet = packets[min(rank, len(packets) - 1)]
-    for most in _most_iterations(box, machine):
-        own = replace(machine, iterations=most)
-        item = nested(Work(own.engines[0], box), packet, most)
+    for iterations in _most_iterations(box, machine):
+        own = replace(machine, iterations=iterations)
+        item = nested(Work(own.engines[0], box), packet, iterations)
         if item is not None:
             tried = islice(_orders(item.loops), orders if own == machine else SPLIT_ORDERS)
             fitting = (command(item, order, own) for order in tried)
@@ -142,7 +142,7 @@ def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolle
                 first = next((one for one in fitting if law.allows((one,))), None)
             if first is not None:
                 return [first]
-    every = _in_blocks(box, rank, machine, law, unrolled, orders) if unrolled else ()
+    every = _in_blocks(box, rank, machine, law, unrolled, orders, most) if unrolled else ()
     return min(every, key=len, default=[])
 
 
@@ -158,7 +158,7 @@ def _idle(loops: tuple[Atom, ...]) -> Iterator[tuple[Atom, ...]]:
 
 
 def _in_blocks(
-    box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int, orders: int
+    box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int, orders: int, most: int
 ) -> Iterator[list[Command]]:
     """The commands of a box of which one loop is cut in as few blocks as are legal, or turn by turn where a turn is no
     command but several.
@@ -177,12 +177,14 @@ def _in_blocks(
         if atom in box.chain[1] or atom.count == 1:
             continue
         few, blocks = 1, _blocks(box, index, atom.count)
-        turn = made(blocks[:1], unrolled - 1)
+        inside = unrolled - 1 if 2 * len(blocks) <= most else 0
+        turn = made(blocks[:1], inside)
         while len(turn) == 1 and len(blocks) - few > 1:
             middle = (few + len(blocks)) // 2
             fewer = _blocks(box, index, middle)
             few, blocks = (few, fewer) if made((fewer[0], fewer[-1])) else (middle, blocks)
-        if turn and len(blocks) <= MOST_BOXES and (found := made(blocks, unrolled - 1 if len(turn) > 1 else 0)):
+        if turn and len(blocks) <= most and (found := made(blocks, inside if len(turn) > 1 else 0)):
+            most = min(most, len(found) - 1)
             yield found
 
 

@@ -153,6 +153,28 @@ dest = {{ tier = "array", element = "A, B, C, D" }}
     assert (len(found.commands), found.cycles) == (commands, 100 * commands + 16 * turns)
 
 
+@pytest.mark.parametrize("turns", [2048, 65536])  # seven lengths divide the second that are too long as well
+def test_a_loop_is_split_where_no_dimension_further_out_counts_so_far(turns: int, tmp_path: Path) -> None:
+    """As the shim DMA, but dimension 2 counts no further than dimension 1."""
+    shutil.copytree(FOLDER, tmp_path / "shim")
+    rules = tmp_path / "shim" / "rules.smt2"
+    told = rules.read_text(encoding="utf-8")
+    rules.write_text(told.replace("(distinct dimension 1)", "(= dimension 0) (= dimension 3)"), encoding="utf-8")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        f"""schema = 1
+target = "./shim"
+axes = {{ A = 2, M = {turns} }}
+[transfer.t]
+dtype = "i32"
+source = {{ tier = "ddr", element = "M, A" }}
+dest = {{ tier = "array", element = "A, M" }}
+""",
+        encoding="utf-8",
+    )
+    assert len(api.synthesize(str(plan)).commands) == 1
+
+
 def test_split_loops_are_found_in_the_order_of_either_memory(tmp_path: Path) -> None:
     """Six loops whose order the source's stream fixes, of 720 orders."""
     shutil.copytree(FOLDER, tmp_path / "shim")
