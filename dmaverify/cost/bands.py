@@ -21,13 +21,15 @@ from math import log, prod
 from typing import Any
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.sides import SideCost, is_reread, region_of, run_of, slices_of
+from dmaverify.cost.sides import SINGLE, SideCost, is_reread, region_of, run_of, slices_of
 from dmaverify.program.command import Command, Engine
 from dmaverify.values import dataclass
 
 WINDOW = 256
 SCATTERED = 16
-"""Runs below so many bytes are a class of their own: one published row, 23 times dearer than any model."""
+"""Runs below so many bytes are a class of their own, without a published row; below `SINGLE` two stores, which one
+price of an element explains.
+"""
 FEW_SLICES = 64
 MOST_SLICES = 4096
 BULK = 8192
@@ -123,10 +125,9 @@ def _other(read: SideCost, write: SideCost) -> str:
 
 
 def _runs(run: int, side: SideCost) -> str:
-    if run < SCATTERED:
-        return f"runs below {SCATTERED} B"
-    if run < WINDOW:
-        return f"runs below {WINDOW} B"
+    least = next((most for most in (SINGLE, SCATTERED, WINDOW) if run < most), None)
+    if least is not None:
+        return f"runs below {least} B"
     partial = side.windows.partial or side.windows.crossing
     return "runs with windows in part" if partial else "whole windows"
 

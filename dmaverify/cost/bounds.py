@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dmaverify.cost.banks import BankUse, bank_uses
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import image
-from dmaverify.cost.sides import GroupUse, SideCost, bank_span, reduce_by
+from dmaverify.cost.sides import SideCost, bank_span, reduce_by
 from dmaverify.values import dataclass
 
 ALL_ENGINES = ", all engines"
@@ -186,21 +186,12 @@ def _group_bound(sides: Sequence[SideCost], data: CostData, chip: str) -> list[B
         return []
     rest = one - data.ticks("hbm_request")
     streams = [(side.hbm.high, side.hbm.groups) for side in sides if side.hbm and side.hbm.groups]
-    most = max(_fullest_group([use for high, use in streams if high is part]) for part in (False, True))
+    parts = [[groups for high, groups in streams if high is part] for part in (False, True)]
+    most = max((max(map(sum, zip(*part, strict=True))) for part in parts if part), default=0)
     if not most:
         return []
     why = f"one bank group of a channel takes {most:,} requests at half the rate"
     return [_busiest("bank groups", [most * one - rest], sides, chip, why, data.source("hbm_bank_group"))]
-
-
-def _fullest_group(streams: Sequence[GroupUse]) -> int:
-    """The most requests that streams send to one bank group of one channel; all of slice 2, or none."""
-    total: dict[int, int] = defaultdict(int)
-    alike = len({stream.basis for stream in streams}) == 1
-    for stream in streams:
-        for place in (stream.place,) if alike else stream.expand():
-            total[place] += stream.each
-    return max(total.values(), default=0)
 
 
 # ---------------------------------------------------------------- data memory, SPM, PCIe

@@ -112,6 +112,7 @@ OPTIONAL = {
     "cluster_stack": None,
     "issue_partial": None,
     "issue_ragged": "issue_partial",
+    "issue_single": "issue_ragged",
 }
 """What a profile may refine, and what holds where it does not (None: 0)."""
 

@@ -27,7 +27,9 @@ from dmaverify.values import dataclass
 SERVED_BY = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request", "host": None}
 """What one request costs its memory, by tier; the host's costs nothing beside the link to it."""
 OFTEN = 4
-"""Touches per window from which on a window is read by several slices (docs/machines/rngd.md 8.2)."""
+"""Packets per window from which on a window is read by several slices (docs/machines/rngd.md 8.2)."""
+ALONE = 4
+"""Bytes that lie side by side below which a store writes elements one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,8 @@ def _priced(command: Command, read: RequestWalk, write: RequestWalk, beside: _Be
             startup += data.ticks("slice_setup") * slices
             issue += data.ticks("issue_slice") * slices // _asked(read, write, one, data)
     turns = max(1, len(beside.writers[into])) if into_hbm else 0
-    partial, ragged = (data.ticks(name) * turns for name in ("issue_partial", "issue_ragged"))
+    names = "issue_partial", "issue_single" if _contiguous(read, write) < ALONE else "issue_ragged"
+    partial, ragged = (data.ticks(name) * turns for name in names)
     lead = (served[1] if one else sum(served)) - issue
     return MoveRequests(_engine(command), read, write, startup, issue, partial, ragged, lead, one)
 
@@ -272,6 +275,15 @@ def _read_often(walk: RequestWalk, data: CostData) -> bool:
     if walk.port.tier != "hbm" or (same and not others):
         return False
     window = data.hbm.window
-    asked = _touches(walk, window)
+    asked = walk.packets * _fewest(walk, window)
     apart = asked // prod(count for count, step in walk.loops if step == 0)
-    return asked > OFTEN * min(-(-(walk.beyond - walk.lowest) // window), apart)
+    return asked > OFTEN * min((walk.beyond - 1) // window - walk.lowest // window + 1, apart)
+
+
+def _fewest(walk: RequestWalk, window: int) -> int:
+    """The fewest windows that a packet touches: of one that begins nearest to the begin of its window."""
+    starts = {walk.first % window}
+    for count, step in walk.loops:
+        turns = min(count, window)
+        starts = {(start + turn * step) % window for start in starts for turn in range(turns)}
+    return -(-(min(starts) + walk.size) // window)

@@ -16,7 +16,7 @@ from math import ceil, prod
 from typing import NamedTuple
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, nest_of, residues, spread, windows
+from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, nest_of, residues, spread, touched, windows
 from dmaverify.cost.part_windows import written_in_part
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
@@ -26,36 +26,19 @@ from dmaverify.values import dataclass, field, replace
 
 @dataclass(frozen=True)
 class HbmUse:
-    """A stream of HBM requests. `channels` counts requests per channel; `partial` windows written in part per channel.
+    """A stream of HBM requests. `channels` counts requests per channel; `partial` windows written in part per channel;
+    `groups` requests per bank group of a slice of a channel, for streams on one side of bit `top_high`.
 
     `vectors` and `offset` are the linear form where there is one.
     """
 
     channels: tuple[int, ...] | None
     partial: tuple[int, ...] | None
-    groups: GroupUse | None
+    groups: tuple[int, ...] | None
     offset: int
     vectors: tuple[int, ...] | None
     rows: RowUse | None
     high: bool
-
-
-@dataclass(frozen=True, slots=True)
-class GroupUse:
-    """Requests per (channel, bank group, slice) of a linear stream: `each` at every value of `place` XOR the span of
-    `basis`, `place` being the least of them.
-    """
-
-    basis: tuple[int, ...]
-    place: int
-    each: int
-
-    def expand(self) -> list[int]:
-        """The values."""
-        values = [self.place]
-        for member in self.basis:
-            values += [value ^ member for value in values]
-        return values
 
 
 @dataclass(frozen=True)
@@ -79,9 +62,9 @@ class SideCost(NamedTuple):
     `tail` after the last of them. `head` is below 0 because the start-up is the latency of an empty pipeline. `issue`
     is what the engine needs per request, with its share of what the slices' setup takes; `issue_partial` what a window
     written in part adds (`issue_ragged` where it is not in whole blocks of 64 bytes), for all engines that take turns
-    at it; `startup` what the command waits at first. Of `issue`, in a read: `setup` is that share (whole ticks),
-    `longer` what long runs add, and `again` how many engines take turns at windows that are read many times (0: they
-    are read once).
+    at it (`issue_single` in runs below `SINGLE`); `startup` what the command waits at first. Of `issue`, in a read:
+    `setup` is that share (whole ticks), `longer` what long runs add, and `again` how many engines take turns at windows
+    that are read many times (0: they are read once).
     """
 
     role: str
@@ -196,14 +179,21 @@ def region_of(side: SideCost) -> Region:
 
 
 REREADS = 4
-"""Touches per distinct window from which on a window counts as read by several slices."""
+"""Packets per distinct window from which on a window counts as read by several slices."""
 
 
 def is_reread(side: SideCost, target: CostData) -> bool:
-    """Whether windows are asked for many times: loops that stay, or packets far smaller than a window."""
-    span = -(-(side.nest.last - side.nest.base) // target.hbm.window)
-    moving = side.requests // prod(count for count, step in side.nest.loops if step == 0)
-    return side.requests > REREADS * min(span, moving)
+    """Whether windows are asked for many times: loops that stay, or packets far smaller than a window. A window that a
+    packet touches because of where it begins does not count, so that no base or row more changes the answer.
+    """
+    asked = side.nest.packets * side.per_packet
+    span = touched(side.nest.base, side.nest.last - side.nest.base, target.hbm.window)
+    moving = asked // prod(count for count, step in side.nest.loops if step == 0)
+    return asked > REREADS * min(span, moving)
+
+
+SINGLE = 4
+"""Runs below so many bytes are elements by themselves, of which a store has a price of its own."""
 
 
 def run_of(command: Command) -> int:
@@ -264,7 +254,9 @@ def _placed(
     issue += longer + each
     lead = (second if one_memory else first + second) - issue
     turns = max(1, len(stores.engines))
-    partial, ragged = ((target.ticks(n) * turns if into_hbm else 0) for n in ("issue_partial", "issue_ragged"))
+    single = run_of(command) * command.unit_bits < SINGLE * 8
+    names = "issue_partial", "issue_single" if single else "issue_ragged"
+    partial, ragged = (target.ticks(name) * turns if into_hbm else 0 for name in names)
     return (
         read._replace(head=-lead, tail=second, issue=issue, startup=startup, again=again, longer=longer, setup=each),
         write._replace(head=first - lead, issue=issue, issue_partial=partial, issue_ragged=ragged, startup=startup),
@@ -291,7 +283,12 @@ SERVICES = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request", "hos
 def hbm_use(nest: PacketNest, seen: Windows, role: str, target: CostData) -> HbmUse:
     """Loads of a stream of HBM requests."""
     where, window = target.hbm, target.hbm.window
-    counts = spread(nest, where.channel_masks, window)
+    top, groups = nest.base >> where.top_high, None
+    high, low = bool(top & 1), target.hbm_channels
+    if top == nest.last - 1 >> where.top_high:
+        found = spread(nest, (*where.channel_masks, *where.bank_group_masks(high)), window)
+        groups = tuple(found) if found is not None else None
+    counts = spread(nest, where.channel_masks, window) if groups is None else [sum(groups[n::low]) for n in range(low)]
     partial = None
     if role == "write" and seen.partial and counts is not None:
         partial = tuple(counts) if seen.partial == seen.touched else written_in_part(nest, counts, target)
@@ -299,14 +296,10 @@ def hbm_use(nest: PacketNest, seen: Windows, role: str, target: CostData) -> Hbm
     form = requests.linear if requests is not None else None
     channels = tuple(counts) if counts is not None else None
     if form is None:
-        return HbmUse(channels, partial, None, nest.base, None, None, False)
+        return HbmUse(channels, partial, groups, nest.base, None, None, high)
     offset, vectors = form
-    high = bool(offset >> where.top_high & 1)
     if any(vector >> where.top_high for vector in vectors):
-        return HbmUse(channels, partial, None, offset, vectors, None, high)
-    masks = (*where.channel_masks, *where.bank_group_masks(high))
-    basis = bank_span(vectors, masks)
-    groups = GroupUse(basis, reduce_by(image(offset, masks), basis), (1 << len(vectors)) >> len(basis))
+        return HbmUse(channels, partial, groups, offset, vectors, None, high)
     row = row_use(vectors, where.channel_masks, where.bank_masks(high), where.row_masks(high), target.hbm_queue - 1)
     return HbmUse(channels, partial, groups, offset, vectors, row, high)
 

@@ -178,7 +178,7 @@ def _in_turns(pairs: Sequence[tuple[SideCost, SideCost]], engines: int, data: Co
     """Ticks that an engine needs at least for windows of one HBM written in part: each of the engines that write any
     pays for all of them, and issues its share.
     """
-    price = min(data.ticks("issue_partial"), data.ticks("issue_ragged"))
+    price = min(data.ticks(name) for name in ("issue_partial", "issue_ragged", "issue_single"))
     many: dict[int, int] = defaultdict(int)
     chips = {side.port.chip for pair in pairs for side in pair}
     for _, write in pairs:
@@ -193,7 +193,7 @@ def _issue_of(side: SideCost, each: int, data: CostData) -> int:
     load = side.requests * each
     if side.role == "write" and side.port.tier == "hbm":
         seen = side.windows
-        whole, ragged = data.ticks("issue_partial"), data.ticks("issue_ragged")
+        whole, ragged = data.ticks("issue_partial"), min(data.ticks("issue_ragged"), data.ticks("issue_single"))
         load += (seen.partial - seen.ragged) * min(whole, ragged) + seen.ragged * ragged
     return load
 
@@ -338,7 +338,7 @@ class Shapes:
         if key not in self.known:
             self.asked += 1
             pair = pairs_of([one], self.data)[0]
-            free = [b.ticks for b in own_bounds(one, pair, self.data, ordered=False) if is_free(b)]
+            free = [b.ticks for b in own_bounds(one, pair, self.data, ordered=False, in_sequence=True) if is_free(b)]
             queues = [_in_one_slice(side, side.issue, self.data) for side in pair]
             self.known[key] = pair[0].startup + max([*free, *queues])
         return self.known[key]

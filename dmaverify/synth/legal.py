@@ -39,7 +39,8 @@ class Law:
     refused: dict[str, Finding] = field(default_factory=dict)
 
     @property
-    def _by_dimension(self) -> bool:
+    def by_dimension(self) -> bool:
+        """Whether rules look at dimensions by number."""
         return any(rule.scope == "dimension" for rule in self.target.rules.values())
 
     def _ruling(self) -> Ruling:
@@ -77,7 +78,7 @@ class Law:
         for side, tier, text in known:
             facts = sequencer_facts(text, one, self.limits, one.unit_bits)
             found.append(Instance("sequencer", facts, f"{side} sequencer", None, side, tier))
-        for side, tier, text in known if self._by_dimension else ():
+        for side, tier, text in known if self.by_dimension else ():
             every = dimension_facts(text, one.unit_bits)
             found += [Instance("dimension", facts, f"{side} dimension", None, side, tier) for facts in every]
         return found

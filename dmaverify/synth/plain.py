@@ -9,7 +9,7 @@ packet is as good as any. OPTIMAL is said where the cost meets one start-up and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, permutations
 from math import isqrt
 
@@ -34,15 +34,14 @@ ORDERS, INNER_ORDERS = 5040, 120
 """Orders of the loops of one packet that are tried before the next packet; fewer of what is in loops of commands."""
 UNROLLED = 2
 """Loops of a box that may become commands, one for each turn, where a single command is not legal."""
-BLOCKS = (2, 3, 4, 6, 8, 16, 32)
-LEAST_TURNS = 4
-"""Into how many blocks one loop may be cut instead, and how many turns each has at least."""
 SPLITS, SPLIT_ORDERS = 96, 24
 """Lengths that divide a loop at which loops are split where no order of the whole ones is legal, the longest first, and
 orders that are tried of each.
 """
+MOST_IDLE, IDLE_AMONG = 2, 3
+"""Loops of one turn that are put between others, and among how many."""
 PACKETS = 24
-"""Packets of a cover that are tried, the largest first."""
+"""Packets of a cover that are tried, the largest first; where loops are commands, the largest and the smallest."""
 
 
 def synthesize_plain(
@@ -72,6 +71,7 @@ def synthesize_plain(
             return first_proved(ranked, options, accept)
         except NoPlan as error:
             tried = f"none of the packets and orders tried is legal, with up to {UNROLLED} loops unrolled"
+            tried += f", in at most {MOST_BOXES} commands"
             broken = [f for f in law.refused.values() if f.severity is Severity.ERROR]
             raise (no_plan(broken, f"{tried}; for example: ") if broken else error) from None
 
@@ -86,12 +86,14 @@ def _members(
     least = data.startup + max(-(-live // data.beat(tier)) for tier in machine.tiers)
     for cover in covers.each:
         each = max((len(machine.packets(box.chain[0])) for box in cover.boxes), default=0)
-        for rank in range(1 if unrolled else min(each, PACKETS)):  # the largest of each run, where loops are commands
+        ranks, most = range(min(each, PACKETS)), MOST_BOXES
+        for rank in dict.fromkeys((*ranks[:1], *ranks[-1:])) if unrolled else ranks:
             orders = INNER_ORDERS if unrolled else ORDERS
-            parts = [_commands(box, rank, machine, law, unrolled, orders) for box in cover.boxes]
+            parts = [_commands(box, rank, machine, law, unrolled, orders, most) for box in cover.boxes]
             commands = [one for part in parts for one in part]
             if not all(parts) or len(commands) > MOST_BOXES:
                 continue
+            most = len(commands) - 1  # smaller packets are worth it where they make fewer
             cost = price(commands, data)
             lines = (
                 f"no plan on one engine can beat {least:,.1f} cycles: one start-up, and every live byte in whole beats",
@@ -120,38 +122,72 @@ def _orders(loops: tuple[Atom, ...]) -> Iterator[tuple[Atom, ...]]:
     yield from permutations(loops)
 
 
-def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int, orders: int) -> list[Command]:
-    """The commands of a box: one in its first legal order, loops in two where no whole ones are legal, or one for each
-    turn of loops that no command has room for; nothing where none is legal.
+def _commands(
+    box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int, orders: int, most: int = MOST_BOXES
+) -> list[Command]:
+    """The commands of a box, at `most` so many: one in its first legal order, loops in two where no whole ones are
+    legal, or beside a loop of one turn, or one for each turn or block of a loop; nothing where none is legal.
     """
     packets = machine.packets(box.chain[0])
     packet = packets[min(rank, len(packets) - 1)]
-    for most in _most_iterations(box, machine):
-        own = replace(machine, iterations=most)
-        item = nested(Work(own.engines[0], box), packet, most)
+    for iterations in _most_iterations(box, machine):
+        own = replace(machine, iterations=iterations)
+        item = nested(Work(own.engines[0], box), packet, iterations)
         if item is not None:
             tried = islice(_orders(item.loops), orders if own == machine else SPLIT_ORDERS)
             fitting = (command(item, order, own) for order in tried)
             first = next((one for one in fitting if law.allows((one,))), None)
+            if first is None and own == machine and law.by_dimension and len(item.loops) <= IDLE_AMONG:
+                fitting = (command(item, order, own) for order in _idle(item.loops))
+                first = next((one for one in fitting if law.allows((one,))), None)
             if first is not None:
                 return [first]
-    every = _in_blocks(box, rank, machine, law, unrolled, orders) if unrolled else ()
+    every = _in_blocks(box, rank, machine, law, unrolled, orders, most) if unrolled else ()
     return min(every, key=len, default=[])
 
 
+IDLE = Atom(None, 0, 1, 0, 0)
+"""A loop of one turn: a machine that counts dimensions may take further out what it refuses further in."""
+
+
+def _idle(loops: tuple[Atom, ...]) -> Iterator[tuple[Atom, ...]]:
+    """The two orders as memories lie, with loops of one turn at one place."""
+    for order in islice(_orders(loops), 2):
+        for many in range(1, MOST_IDLE + 1):
+            yield from ((*order[:at], *(IDLE,) * many, *order[at:]) for at in range(len(order), -1, -1))
+
+
 def _in_blocks(
-    box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int, orders: int
+    box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int, orders: int, most: int
 ) -> Iterator[list[Command]]:
-    """The commands of a box of which one loop is cut in blocks, in as few as are legal: one for each turn at last."""
-    for atom in box.atoms:
+    """The commands of a box of which one loop is cut in as few blocks as are legal, or turn by turn where a turn is no
+    command but several.
+    """
+
+    def made(blocks: Sequence[AtomNest], inside: int = 0) -> list[Command]:
+        found: list[Command] = []
+        for block in blocks:
+            its = _commands(block, rank, machine, law, inside, orders)
+            if not its:
+                return []
+            found += its
+        return found
+
+    for index, atom in enumerate(box.atoms):
         if atom in box.chain[1] or atom.count == 1:
             continue
-        blocks = [n for n in BLOCKS if unrolled == UNROLLED and n * LEAST_TURNS <= atom.count]
-        for parts in [n for n in (*blocks, atom.count) if n <= MOST_BOXES]:
-            inside = unrolled - 1 if parts == atom.count else 0
-            first, *rest = ShareCut(((box.atoms.index(atom), parts, True),), "").parts(box)
-            made = [_commands(first, rank, machine, law, inside, orders)]
-            made += [_commands(block, rank, machine, law, inside, orders) for block in rest if made[0]]
-            if all(made):
-                yield [one for block in made for one in block]
-                break
+        few, blocks = 1, _blocks(box, index, atom.count)
+        inside = unrolled - 1 if 2 * len(blocks) <= most else 0
+        turn = made(blocks[:1], inside)
+        while len(turn) == 1 and len(blocks) - few > 1:
+            middle = (few + len(blocks)) // 2
+            fewer = _blocks(box, index, middle)
+            few, blocks = (few, fewer) if made((fewer[0], fewer[-1])) else (middle, blocks)
+        if turn and len(blocks) <= most and (found := made(blocks, inside if len(turn) > 1 else 0)):
+            most = min(most, len(found) - 1)
+            yield found
+
+
+def _blocks(box: AtomNest, index: int, parts: int) -> list[AtomNest]:
+    """The box with a loop cut in so many blocks."""
+    return ShareCut(((index, parts, True),), "").parts(box)

@@ -134,7 +134,7 @@ def _command(
     merged: list[Fragment] = []
     for one in reversed([_fragment(atom) for atom in order]):
         low = merged[-1] if merged else None
-        joins = low is not None and low.count * one.count <= iterations
+        joins = low is not None and low.count * one.count <= iterations and one.count > 1
         if joins and low is not None and _steps_on(one, low):
             label = _joined_label(one, low)
             merged[-1] = replace(low, count=low.count * one.count, label=label)

@@ -198,7 +198,7 @@ def test_the_report_names_every_row_and_those_it_does_not_explain(monkeypatch: p
         assert f"\n{point.id} " in text
     assert "rows   startup, slice_setup, issue\n" in text
     assert "left out" in text
-    assert "K53 (-" in text.partition("not explained")[2].splitlines()[0]
+    assert "S16 (-" in text.partition("not explained")[2].splitlines()[0]
     assert "rank correlation" in text
     within = text.partition("of 15,728,640 bytes 11 rows: rank correlation ")[2]
     assert float(within[:4]) >= 0.9

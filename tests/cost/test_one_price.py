@@ -6,13 +6,13 @@ import random
 from dataclasses import replace
 
 import pytest
-from cost_programs import dm, engines, hbm
+from cost_programs import command, dm, engines, hbm
 from lab.draws import counted
 from lab.rewritings import rewritten, run
 
 from dmaverify.cost.model import cost
 from dmaverify.cost.simulate import simulate
-from dmaverify.program.command import Command, Loop
+from dmaverify.program.command import Command, Engine, Loop
 
 SLICE = 1 << 22
 
@@ -92,3 +92,43 @@ def test_engines_that_read_one_region_in_other_orders_take_turns_at_it() -> None
 @pytest.mark.parametrize("count", counted(40, 160))
 def test_no_rewriting_of_an_adversarial_program_changes_a_price(count: int) -> None:
     assert run(0, count, ["book", "schedule", "silicon"]) == []
+
+
+@pytest.mark.parametrize("base", [0, 8, 64])
+@pytest.mark.parametrize("run", [64, 256])
+def test_a_row_more_is_never_cheaper(run: int, base: int) -> None:
+    """Nor where the number of rows is no power of two: bank groups are counted for any loops, and a window is read
+    many times by its bytes, not by where it begins. The simulator is the bound of each.
+    """
+    for profile in ("book", "schedule-older"):
+        before = 0.0
+        for rows in range(1, 18):
+            one = command(hbm(base), dm(), [(8, 0, SLICE), (rows, run, run)], run)
+            alone = command(hbm(base), dm(), [(rows, run, run)], run)
+            both = cost([one], profile=profile).cycles + cost([alone], profile=profile).cycles
+            assert before <= both, (profile, rows)
+            before = both
+
+
+def test_packets_that_begin_inside_of_windows_are_not_read_again() -> None:
+    """From byte 8 on every fourth packet of 64 B touches a second window; of 48 B five and more begin in each."""
+    for size, again in ((64, False), (48, True)):
+        one = [command(hbm(8), dm(), [(44, size, size)], size)]
+        price, played = cost(one, profile="schedule"), simulate(one, profile="schedule")
+        assert ("each window is read many times" in price.terms[1].why) == again
+        assert price.cycles <= played.cycles < price.cycles + 40
+
+
+def test_bank_groups_of_engines_add_up_and_of_one_engine_follow_the_example() -> None:
+    """Nine rows of a window that eight slices read: 32 requests of one bank group at half the rate, of two engines 64.
+    Commands one after the other are no lower bound of it by themselves ("DMA Engine", Example 6), together they are.
+    """
+    first, second = (
+        command(hbm(), dm(k * 64 * SLICE), [(8, 0, SLICE), (9, 64, 64)], 64, Engine(0, 0, k)) for k in (0, 1)
+    )
+    alone, beside = cost([first]), cost([first, second])
+    assert alone.cycles > 800
+    assert beside.cycles - alone.cycles == pytest.approx(32 * 32 / 3, abs=1)
+    after = cost([first, replace(second, engine=first.engine)])
+    assert {t.name for t in after.terms} >= {"bank groups, all engines"}
+    assert "bank groups" not in {t.name for t in after.terms}

@@ -30,7 +30,7 @@ from lab.points import Point, commands_of
 from dmaverify.cost.bands import SCATTERED
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import cost
-from dmaverify.cost.sides import SideCost, doublings, is_reread, pairs_of, region_of, run_of, slices_of
+from dmaverify.cost.sides import SINGLE, SideCost, doublings, is_reread, pairs_of, region_of, run_of, slices_of
 
 BEGIN = "# ---- fitted by `make calibrate`; do not edit by hand, up to the next line of this form"
 END = "# ---- end of what is fitted"
@@ -158,7 +158,20 @@ def fit(seen: Seen) -> dict[str, float]:
     rows = [(1, f.clusters > 1, f.windows, f.engines * (f.partial + f.ragged)) for _, f in stores]
     first, second, each, part = relative_fit(rows, [p.cycles for p, _ in stores])
     own = {"startup_store": first, "startup_clusters": second, "issue_store": each, "issue_partial": part}
-    return found | own | {"issue_ragged": part}
+    return found | own | {"issue_ragged": part} | _fit_singles(seen, own)
+
+
+def _fit_singles(seen: Seen, own: Mapping[str, float]) -> dict[str, float]:
+    """What a window costs that is written for an element alone: two published rows, of the two compilers."""
+    rows = [(p, f) for p, f in seen if f.kind == "store" and p.run_bytes < SINGLE]
+    if not rows:
+        return {}
+    rest = [
+        p.cycles - own["startup_store"] - own["startup_clusters"] * (f.clusters > 1) - own["issue_store"] * f.windows
+        for p, f in rows
+    ]
+    (each,) = relative_fit([(f.engines * (f.partial + f.ragged),) for _, f in rows], rest)
+    return {"issue_single": each}
 
 
 def _is_store(point: Point, features: Features) -> bool:

@@ -48,7 +48,7 @@ from lab.points import Point, commands_of, hardware_points, static_points
 from dmaverify.cost.bands import SCATTERED, STORES, classes_of
 from dmaverify.cost.constants import TICKS, Constant, CostData, cost_data, profile_data
 from dmaverify.cost.model import cost
-from dmaverify.cost.sides import pairs_of
+from dmaverify.cost.sides import SINGLE, pairs_of
 from dmaverify.targets.address_maps import data as tables
 from dmaverify.targets.address_maps import data_file
 
@@ -329,6 +329,7 @@ def stands_on(seen: Seen, hardware: int) -> list[str]:
         ("issue_region", shared),
         ("startup_store, startup_clusters, issue_store, issue_partial = issue_ragged", stores.count(False)),
         ("issue_ragged of schedule-older", ragged),
+        ("issue_single", sum(f.kind == "store" and p.run_bytes < SINGLE for p, f in seen)),
         ("issue of silicon", hardware),
     ]
     return [f"  {rows:>3} rows   {names}" for names, rows in told]
@@ -428,5 +429,9 @@ def fitted_text(
 
 
 def _of(rows: Sequence[FitRow], *, older: bool) -> list[FitRow]:
-    """Loads, and the stores of one compiler."""
-    return [row for row in rows if row.point.direction == "HBM>DM" or (row.point.toolchain == OLDER) == older]
+    """Loads, the stores of one compiler, and those of single elements, of which each has one row."""
+    return [
+        row
+        for row in rows
+        if row.point.direction == "HBM>DM" or (row.point.toolchain == OLDER) == older or row.point.run_bytes < SINGLE
+    ]

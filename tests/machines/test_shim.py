@@ -104,8 +104,23 @@ def test_a_limit_changed_in_the_data_changes_check_and_synthesis(tmp_path: Path)
 @pytest.mark.parametrize(
     ("axes", "source", "dest", "commands", "cycles"),
     [
-        ("A=2 T=4099", "A, T # 4100", "A, T", 2, 8398),  # rows longer than dimension 0 counts: one command each
-        ("A=2 M=257", "M", "A, M", 2, 714),  # only the iteration may step by 0
+        (
+            "A=2 T=4099",
+            "A, T # 4100",
+            "A, T",
+            1,
+            8298,
+        ),  # rows longer than dimension 0 counts, word by word in dimension 2
+        ("A=65 T=4099", "A, T # 4100", "A, T", 2, 266635),  # and more of them than the iteration counts
+        (
+            "A=2 M=257",
+            "M",
+            "A, M",
+            1,
+            614,
+        ),  # only the iteration may step by 0: what is inside of it is beside loops of 1
+        ("A=5 M=1", "M", "A, M", 1, 105),  # beside two of them
+        ("A=2 B=2 M=1031", "B # 3, M # 1032", "A, B, M", 2, 4324),  # which are no more than a descriptor has room for
         ("A=2 M=256", "M", "A, M", 1, 612),  # and is reached where the rows are loops in loops
         ("A=3 M=2048", "M, A", "A, M", 1, 6244),  # a loop longer than dimension 1 counts
         ("A=2 M=65536", "M, A", "A, M", 1, 131172),  # seven lengths divide it that are too long as well
@@ -136,6 +151,28 @@ dest = {{ tier = "array", element = "A, B, C, D" }}
 '''
     found = api.synthesize(text)
     assert (len(found.commands), found.cycles) == (commands, 100 * commands + 16 * turns)
+
+
+@pytest.mark.parametrize("turns", [2048, 65536])  # seven lengths divide the second that are too long as well
+def test_a_loop_is_split_where_no_dimension_further_out_counts_so_far(turns: int, tmp_path: Path) -> None:
+    """As the shim DMA, but dimension 2 counts no further than dimension 1."""
+    shutil.copytree(FOLDER, tmp_path / "shim")
+    rules = tmp_path / "shim" / "rules.smt2"
+    told = rules.read_text(encoding="utf-8")
+    rules.write_text(told.replace("(distinct dimension 1)", "(= dimension 0) (= dimension 3)"), encoding="utf-8")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        f"""schema = 1
+target = "./shim"
+axes = {{ A = 2, M = {turns} }}
+[transfer.t]
+dtype = "i32"
+source = {{ tier = "ddr", element = "M, A" }}
+dest = {{ tier = "array", element = "A, M" }}
+""",
+        encoding="utf-8",
+    )
+    assert len(api.synthesize(str(plan)).commands) == 1
 
 
 def test_split_loops_are_found_in_the_order_of_either_memory(tmp_path: Path) -> None:
