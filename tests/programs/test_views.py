@@ -684,3 +684,35 @@ def test_tiles_that_cut_an_axis_in_ways_that_do_not_divide_are_compared_by_its_p
     assert {one.rule for one in found.errors} == set(wanted)
     for error in found.errors:
         assert wanted[error.rule] in error.message
+
+
+@pytest.mark.parametrize(
+    ("first", "base", "start", "wanted"),
+    [
+        ("A, C", 0, 3, set()),
+        ("A, C", 0, 2, {"core/tiles-once", "core/tiles-cover"}),
+        ("A, C", 1024, 3, {"core/tiles-cover"}),
+        ("A # 13, C", 0, 3, None),  # not the same places: what each leaves may be the other's
+    ],
+)
+def test_declarations_that_put_the_same_elements_on_the_same_places_are_one_tensor(
+    first: str, base: int, start: int, wanted: set[str] | None
+) -> None:
+    tiles = (
+        ("one", first, "A = 6", ("A", 6, 0)), ("two", "A / 2, A % 2, C", "A / 2 = 3, A % 2", ("A / 2", 3, start)),
+    )  # fmt: skip
+    moves = [
+        f'[transfer.{name}]\ndtype = "i8"\nsource = {{ tier = "dm", element = "{part}, C" }}\n'
+        f'dest = {{ tier = "hbm", base = {0 if name == "one" else base}, element = "{whole}", '
+        f'view = {{ tile = "{digit}", length = {n}, start = {at} }} }}\n'
+        f'stream = {{ time = "{part}", packet = "C" }}\n'
+        for name, whole, part, (digit, n, at) in tiles
+    ]
+    text = 'schema = 1\ntarget = "rngd"\n[axes]\nA = 12\nC = 8\n' + "".join(moves)
+    plan = f'{text}[program.p]\nstep = [{{ transfer = "one" }}, {{ transfer = "two" }}]\n'
+    (found,) = (verdict for verdict in api.check(plan) if verdict.name == "p")
+    if wanted is None:
+        assert found.status is Status.UNKNOWN
+        return
+    assert {one.rule for one in found.errors} == wanted
+    assert found.status is (Status.REFUTED if wanted else Status.PROVED)

@@ -3,23 +3,25 @@
 Knows: windows of views, the rows of a scatter, how windows on several digits of one axis become runs of one.
 Does not know: order, what tiles make together (`tiles`), solvers.
 Law: the parts of an output are exactly what the views show, in positions of digits that all of them share; where steps
-cut a tensor so that no such digits exist, the bare tensor is given instead, and nothing is guessed.
+cut a tensor so that no such digits exist, the bare tensor is given instead, and nothing is guessed. Declarations that
+put the same elements on the same places are of one tensor.
 
 Source: furiosa-opt v0.6.0 (views), docs/machines/rngd.md 7.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from math import gcd, lcm, prod
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr
 from dmaverify.language.meaning import Index, cell
+from dmaverify.layout.digits import NotDigits, digits_of
 from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.indirect import Indirect, rows_of
 from dmaverify.program.schedule import Step
-from dmaverify.program.tensor import Tensor
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.turns import Affine, Turn
 from dmaverify.program.views import TileWindow, View, ViewError, Views
 from dmaverify.prove.flow.live_cells import reads_all
@@ -117,11 +119,12 @@ def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
     """Tensors that some step writes in tiles, or that are written whole and again; the bare tensor where steps cut it
     in ways that cannot be compared.
     """
-    found: dict[tuple[Tensor, int], _Found] = {}
+    found: dict[tuple[Hashable, int], tuple[Tensor, _Found]] = {}
     for index, step in enumerate(steps):
         every = zip(sides_of(step), dtypes_of(step), whole_readers(step, target), strict=True)
         for (tensor, views, view, writes), dtype, whole in every:
-            one = found.setdefault((plain(tensor if view is None else view.base), target.dtypes[dtype]), _Found())
+            own = plain(tensor if view is None else view.base)
+            _, one = found.setdefault((places_of(own), target.dtypes[dtype]), (own, _Found()))
             if not writes:
                 if whole:
                     one.reads.append((index, views, view))
@@ -132,7 +135,7 @@ def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
             else:
                 assert views is not None
                 one.tiles.append((index, views, view))
-    return [_output(tensor, bits, one, target) for (tensor, bits), one in found.items() if one.again]
+    return [_output(tensor, bits, one, target) for (_, bits), (tensor, one) in found.items() if one.again]
 
 
 def sides_of(step: Step) -> Iterator[tuple[Tensor, Views | None, View | None, bool]]:
@@ -167,6 +170,18 @@ def cutting(view: View) -> list[TileWindow]:
 
 def plain(tensor: Tensor) -> Tensor:
     return replace(tensor, span=None, base_span=None)
+
+
+def places_of(tensor: Tensor) -> Hashable:
+    """Which elements a tensor has on which places: equal of two that have the same, however they are cut."""
+    forms: list[Hashable] = []
+    for place in PLACES:
+        expr = tensor.field(place)
+        try:
+            forms.append(digits_of(expr))
+        except NotDigits:
+            forms.append(expr)
+    return (tensor.tier, tensor.base, *(getattr(tensor, f"at_{place}") for place in PLACES[:-1]), *forms)
 
 
 def _output(tensor: Tensor, bits: int, found: _Found, target: Target) -> Output | Tensor:
