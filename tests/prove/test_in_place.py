@@ -11,8 +11,11 @@ import pytest
 
 from dmaverify import check
 from dmaverify.program.command import Command, Engine, Loop, Port
+from dmaverify.prove.move.any_order import NO_ELEMENT
 from dmaverify.prove.move.overlap import Early, written_early
+from dmaverify.prove.options import Options
 from dmaverify.prove.smt import Session
+from dmaverify.verdict import Status
 
 Step = tuple[int, Engine | None, int, int]
 """Of one iteration: its command, the engine, where it begins to read and to write."""
@@ -144,6 +147,13 @@ def test_a_move_alone_is_refuted_by_a_byte_where_another_element_is_asked_for(
     assert all(finding.witness for finding in found.errors if finding.rule == "core/overlap")
 
 
+def test_a_move_alone_that_is_safe_in_any_order_is_not_asked_to_lie_apart() -> None:
+    sides = 'source = { tier = "hbm", element = "C # 66, D" }\ndest = { tier = "hbm", base = 128, element = "C, D" }\n'
+    (found,) = check(HEAD.format(target="rngd") + sides, options=Options(prove="full"))
+    assert found.status is Status.PROVED
+    assert any(f"core/overlap by {NO_ELEMENT}" in one for one in found.assumptions)
+
+
 @pytest.mark.parametrize(
     ("starts", "base", "status"),
     [
@@ -162,3 +172,14 @@ def test_tiles_of_one_buffer_that_nothing_carries_out_are_judged_by_what_each_it
     source, dest = (side.format(b) % at for b, at in zip((64, 64 + base), starts, strict=True))
     (found,) = check(f"{HEAD.format(target='rngd')}loop = {{ t = 2 }}\nsource = {source}\ndest = {dest}\n")
     assert [one.status for one in found.obligations if one.id == "core/overlap"] == [status], found.findings
+
+
+@pytest.mark.parametrize("stream", ["", 'stream = { packet = "C" }\n'])
+def test_regions_behind_views_lie_apart_as_whole_tensors(stream: str) -> None:
+    """What the first iteration shows begins where the view does, and is as long as the tensor."""
+    view = 'element = "2, C", view = {{ tile = "2", length = 1, start = "{}" }}'
+    sides = f'source = {{ tier = "hbm", base = 128, {view.format("t")} }}\n'
+    sides += f'dest = {{ tier = "hbm", {view.format("1 - t")} }}\n'
+    text = f"{HEAD.format(target='rngd')}loop = {{ t = 2 }}\n{sides}{stream}"
+    (found,) = check(text, options=Options(prove="full"))
+    assert found.status is Status.PROVED

@@ -31,7 +31,7 @@ from dmaverify.values import dataclass
 if TYPE_CHECKING:
     from dmaverify.prove.move.case import Case
 
-NO_ELEMENT = "no cell that may be written holds what is still to be moved, whatever the order"
+NO_ELEMENT = "the order, whatever it is: no cell that may be written holds what is still to be moved"
 PADDING = (
     "padding of one lies where the other has elements or zeros: nothing says what is done to it"
     " (`#{!}` is padding that nothing writes)"
