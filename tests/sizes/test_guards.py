@@ -151,8 +151,8 @@ def test_what_is_open_lies_in_no_region_that_is_told() -> None:
 target = "rngd"
 [axes]
 A = 8
-K = { min = 1, max = 64 }
-C = { min = 8, max = 8192, multiple_of = 8 }
+K = { min = 1, max = 24 }
+C = { min = 8, max = 256, multiple_of = 8 }
 [transfer.t]
 dtype = "i8"
 source = { tier = "hbm", element = "A, C" }
