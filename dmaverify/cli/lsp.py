@@ -22,6 +22,7 @@ from dmaverify.errors import InputError, Span
 if TYPE_CHECKING:
     from lsprotocol import types as lt
     from pygls.lsp.server import LanguageServer
+    from pygls.workspace import Workspace
 
     from dmaverify.verdict import Finding, Verdict
 
@@ -52,6 +53,16 @@ class EditorSession:
         self.asked: dict[str, int] = {}
         self.took: dict[str, float] = {}
 
+    @property
+    def workspace(self) -> Workspace:
+        """The documents that the editor has told of. Raises what answers a request that comes before `initialize`."""
+        from pygls.exceptions import JsonRpcServerNotInitialized
+
+        try:
+            return self.server.workspace
+        except RuntimeError as error:
+            raise JsonRpcServerNotInitialized(str(error)) from None
+
     def path_of(self, uri: str) -> str | None:
         """The file of a document; None for one that has no file."""
         from pygls.uris import to_fs_path
@@ -78,7 +89,7 @@ class EditorSession:
         from dmaverify.cli.editor import judged
 
         path = self.path_of(uri)
-        if path is None or uri not in self.server.workspace.text_documents:
+        if path is None or uri not in self.workspace.text_documents:
             return None
         self.asked[uri] = self.asked.get(uri, 0) + 1
         text, known = self.text(uri), self.opened.get(uri)
@@ -88,7 +99,7 @@ class EditorSession:
             self.opened[uri] = judged(path, text, known, others)
             self.took[uri] = time.perf_counter() - started if known is not None else 0.0
         params = types.PublishDiagnosticsParams(
-            uri, self.diagnostics(uri), self.server.workspace.get_text_document(uri).version
+            uri, self.diagnostics(uri), self.workspace.get_text_document(uri).version
         )
         self.server.text_document_publish_diagnostics(params)
         return self.opened[uri]
@@ -120,7 +131,7 @@ class EditorSession:
 
     def text(self, uri: str) -> str:
         """A document as it stands, with the line breaks that the protocol knows as `\\n`."""
-        return str(self.server.workspace.get_text_document(uri).source).replace("\r\n", "\n").replace("\r", "\n")
+        return str(self.workspace.get_text_document(uri).source).replace("\r\n", "\n").replace("\r", "\n")
 
     def close(self, uri: str) -> None:
         from lsprotocol import types
@@ -138,14 +149,14 @@ class EditorSession:
 
         line = opened.source.line_of(offset)
         column = offset - opened.source.line_starts[line - 1]
-        codec = self.server.workspace.position_codec
+        codec = self.workspace.position_codec
         return codec.position_to_client_units(_lines(opened), types.Position(line - 1, column))
 
     def offset(self, opened: Opened, position: lt.Position) -> int:
         lines = _lines(opened)
         if position.line >= len(lines):
             return len(opened.text)
-        own = self.server.workspace.position_codec.position_from_client_units(lines, position)
+        own = self.workspace.position_codec.position_from_client_units(lines, position)
         return min(opened.source.line_starts[own.line] + own.character, len(opened.text))
 
     def range(self, opened: Opened, span: Span) -> lt.Range:
@@ -295,7 +306,7 @@ def _answers(server: LanguageServer, session: EditorSession) -> None:
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, options)
     def completion(params: lt.CompletionParams) -> list[lt.CompletionItem]:
         path = session.path_of(params.text_document.uri)
-        if path is None or params.text_document.uri not in server.workspace.text_documents:
+        if path is None or params.text_document.uri not in session.workspace.text_documents:
             return []
         now = Opened(path, session.text(params.text_document.uri), ())
         offset = session.offset(now, params.position)

@@ -54,7 +54,7 @@ class StepWrites:
 
 
 TiledOutputs = dict[tuple[HeldTensor, int], tuple["Numbers", list[StepWrites]]]
-"""Of each tensor and width: its live cells, and who writes which of them."""
+"""Of each tensor, as it was declared first, and width: its live cells, and who writes which of them."""
 
 
 def judge_outputs(

@@ -36,7 +36,7 @@ from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.outputs import LanePiece, StepWrites, TiledOutputs, judge_outputs
 from dmaverify.execute.requests import Copies
 from dmaverify.execute.rows import Moved
-from dmaverify.execute.tensors import units
+from dmaverify.execute.tensors import KnownTensors, units
 from dmaverify.execute.work import (
     HeldTensor,
     Loops,
@@ -73,7 +73,7 @@ class ProgramRun:
         self.program, self.machine = program, machine
         self.pieces: list[LanePiece] = []
         self.bodies = bodies_of(program.steps)
-        self.outputs: TiledOutputs = {}
+        self.outputs, self.known = TiledOutputs(), KnownTensors(machine)
         self.banks: dict[tuple[int, int], list[BankTurn]] = {}  # of each access, its iterations
         self.outcome = Outcome()
         self.engines_known = True  # in which order an engine does what several contexts give it
@@ -262,7 +262,7 @@ class ProgramRun:
         self, i: int, turn: int, held: HeldTensor, whole: Numbers, written: Numbers, values: Mapping[str, int],
         width: int, rows: bool = False,
     ) -> None:  # fmt: skip
-        key = (replace(held, tiles=()), width)
+        key = self.known(replace(held, tiles=()), width)
         starts = tuple(start_at(tile.start, values) for tile in held.tiles)
         partial = any(tile.partial for tile in held.tiles)
         _, found = self.outputs.setdefault(key, (np.sort(whole), []))

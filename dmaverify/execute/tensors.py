@@ -91,6 +91,25 @@ def laid_out(held: HeldTensor, machine: RunMachine, bits: int, *, written: bool)
     return Cells(address, kind, coords, width, frozenset(axes_of(whole)), DeclaredRegion(origin, tuple(rooms)))
 
 
+class KnownTensors:
+    """Tensors by the elements that lie at their addresses: of those that have the same, the one that was met first."""
+
+    def __init__(self, machine: RunMachine) -> None:
+        self.machine = machine
+        self.met: dict[tuple[HeldTensor, int], tuple[HeldTensor, int]] = {}
+        self.first: dict[tuple[object, ...], tuple[HeldTensor, int]] = {}
+
+    def __call__(self, held: HeldTensor, bits: int) -> tuple[HeldTensor, int]:
+        if (held, bits) not in self.met:
+            cells = laid_out(held, self.machine, bits, written=True)
+            order = np.argsort(cells.address[cells.live])
+            coords = {axis: at[cells.live][order] for axis, at in cells.coords.items()}
+            elements = tuple((axis, at.tobytes()) for axis, at in sorted(coords.items()) if at.any())
+            key = (held.tier, bits, cells.address[cells.live][order].tobytes(), elements)
+            self.met[held, bits] = self.first.setdefault(key, (held, bits))
+        return self.met[held, bits]
+
+
 # ---------------------------------------------------------------- views
 
 

@@ -41,10 +41,8 @@ def entry_verdicts(plan: Plan, chosen: Options, keep: Asked | None = None) -> li
 
         assert isinstance(plan, KernelPlan)
         return with_suppressions(kernel_verdicts(plan, chosen, keep), plan.source, kernel=plan)
-    if plan.templates:
-        found, machines = _template_verdicts(plan, chosen, keep), [template.machine for template in plan.templates]
-    else:
-        found, machines = _plan_verdicts(read, plan.targets, chosen, keep), list(plan.targets.values())
+    found = [*_template_verdicts(plan, chosen, keep), *_plan_verdicts(read, plan.targets, chosen, keep)]
+    machines = [*(template.machine for template in plan.templates), *plan.targets.values()]
     return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source, machines)
 
 

@@ -72,7 +72,7 @@ class Plan:
     regions: tuple[Region, ...] = ()
     kernels: tuple[PlanKernel, ...] = ()
     indirects: tuple[Indirect, ...] = ()
-    templates: tuple[Template, ...] = ()  # of a plan with symbols: its entries, which are nowhere else
+    templates: tuple[Template, ...] = ()  # of a plan with symbols: its entries but kernels, which are nowhere else
     unread: tuple[Unread, ...] = ()  # what cannot be read, where the rest was asked for all the same
 
     @property
@@ -88,7 +88,7 @@ class Plan:
     @property
     def entries(self) -> tuple[Any, ...]:
         """Transfers, accesses, gathers and scatters, programs, kernels, each kind in the order of the file; of a plan
-        with symbols its templates.
+        with symbols its kernels and templates.
         """
         return (
             *self.transfers, *self.accesses, *self.indirects, *self.programs, *self.kernels, *self.templates,

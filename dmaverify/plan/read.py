@@ -139,9 +139,10 @@ class PlanReader(EntryReader):
     """Builds a plan from validated tables."""
 
     def _template_plan(self) -> Plan:
-        from dmaverify.plan.symbols import templates_of
+        from dmaverify.plan.symbols import kernels_beside, templates_of
 
         found = self.collect(lambda: templates_of(self, self.errors)) or ()
+        kernels = self.collect(lambda: kernels_beside(self)) or ()
         return Plan(
             path=self.doc.source.name,
             source=self.doc.source,
@@ -152,6 +153,7 @@ class PlanReader(EntryReader):
             transfers=(),
             accesses=(),
             templates=found,
+            kernels=kernels,
         )
 
     def plan(self) -> Plan:

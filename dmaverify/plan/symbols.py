@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.errors import InputError, NoValue, Span
+from dmaverify.errors import InputError, InputErrors, NoValue, Span
 from dmaverify.language.numbers import Poly
 from dmaverify.plan.relations import SizeTerm, clauses_of
 from dmaverify.prove.sizes.facts import FloorQuotient, SizedEntry, SizeFact, SizeSymbol, Template
@@ -22,6 +22,7 @@ from dmaverify.prove.sizes.facts import FloorQuotient, SizedEntry, SizeFact, Siz
 if TYPE_CHECKING:
     from dmaverify.plan import schema
     from dmaverify.plan.entries import EntryReader
+    from dmaverify.plan.kernels import PlanKernel
     from dmaverify.program.indirect import Indirect
     from dmaverify.program.schedule import Program
 
@@ -70,7 +71,7 @@ def relations_of(
 
 
 def templates_of(reader: EntryReader, errors: list[InputError]) -> tuple[Template, ...]:
-    """Every entry of the file but kernels; `errors` receives what cannot be read at any size."""
+    """Every entry of the file but its kernels; `errors` receives what cannot be read at any size."""
     symbols = symbols_of(reader)
     sizes = {name: value for name, value in reader.table.axes.items() if isinstance(value, int)}
     names = [one.name for one in symbols]
@@ -104,10 +105,29 @@ def templates_of(reader: EntryReader, errors: list[InputError]) -> tuple[Templat
                     reader.doc.key_span((kind, name)), bool(getattr(table, "loop", None)), by_size,
                 )
             )  # fmt: skip
-    for name in reader.table.kernel:
-        hint = "symbols are for what a plan itself says; write numbers in a file of its own for this"
-        errors.append(InputError("a kernel in a plan with symbols", reader.doc.key_span(("kernel", name)), hint))
     return tuple(out)
+
+
+def kernels_beside(reader: EntryReader) -> tuple[PlanKernel, ...]:
+    """The kernels of a plan with symbols. Raises InputErrors: theirs, and for one whose moves depend on a symbol."""
+    if not reader.table.kernel:
+        return ()
+    from dmaverify.plan.kernels import read_kernel
+
+    symbols = symbols_of(reader)
+    bound = reader.bound({one.name: one.first for one in symbols})
+    out = []
+    for name, table in reader.table.kernel.items():
+        said = _named_in([reader.doc.data["kernel"][name].get("move"), reader.doc.data.get("let")], symbols)
+        if said:
+            hint = "write numbers for it, in a file of its own"
+            message = f"the moves of a kernel, or what it may name, depend on `{said[0].name}`, which is a range"
+            bound.errors.append(InputError(message, reader.doc.key_span(("kernel", name)), hint))
+            continue
+        out.append(bound.collect(partial(read_kernel, bound, name, table)))
+    if bound.errors:
+        raise InputErrors(bound.errors)
+    return tuple(one for one in out if one is not None)
 
 
 def _by_size(kind: str, table: Any) -> str:
@@ -128,6 +148,10 @@ def _spoken_of(
         used = [(one, getattr(step, one)) for one in ("transfer", "access", "gather", "scatter")]
         texts += [data[one].get(n) for one, given in used for n in _listed(given) if isinstance(n, str) and one in data]
     texts += [data["region"].get(n) for n in getattr(table, "regions", ()) if "region" in data]
+    return _named_in(texts, symbols)
+
+
+def _named_in(texts: Sequence[Any], symbols: Sequence[SizeSymbol]) -> tuple[SizeSymbol, ...]:
     words = set(_WORD.findall(repr(texts)))
     return tuple(one for one in symbols if one.name.rstrip("'") in words)
 

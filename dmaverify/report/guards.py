@@ -13,10 +13,11 @@ import keyword
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
+from math import prod
 
 from dmaverify.errors import InputError
-from dmaverify.language.numbers import Mono, Poly
-from dmaverify.prove.sizes.bounds import least_of
+from dmaverify.language.numbers import Poly
+from dmaverify.prove.sizes.bounds import Ends, least_of
 from dmaverify.prove.sizes.conditions import Condition
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, Template
 from dmaverify.report.snippet import visible
@@ -57,35 +58,47 @@ def _ranges(template: Template) -> list[tuple[str, int, int, int]]:
 
 
 def _check_width(condition: Condition, template: Template) -> None:
-    box: dict[str, tuple[int, int | None]] = {n: (low, high) for n, low, high, _ in _ranges(template)}
-    floors = _floors(condition, template)
-    for one in floors:
-        low, bottom = least_of(one.top, box), least_of(one.bottom, box)
-        top = least_of(-one.top, box)
-        if low is None or low < 0 or bottom is None or bottom < 1 or top is None:
-            raise InputError(f"`{one.name}` has no guard: a quotient of numbers that may be negative")
-        box[one.name] = (0, -top)
-    for fact in _every_fact(condition, template):
-        for poly in (fact.poly, *([fact.by] if fact.by is not None else [])):
-            high = sum(abs(c) * _most(mono, box) for mono, c in poly.terms.items())
-            if high >= _WIDE:
-                hint = "give the sizes smaller upper ends (`max`)"
-                raise InputError(f"`{fact.text}` may leave 128 bits", None, hint)
+    box, tops = _box(condition, template), [(one.top, one.name) for one in _floors(condition, template)]
+    facts = [
+        (poly, fact.text)
+        for fact in _every_fact(condition, template)
+        for poly in (fact.poly, fact.by)
+        if poly is not None
+    ]
+    for poly, text in (*tops, *facts):
+        if _most(poly, box) >= _WIDE:
+            hint = "give the sizes smaller upper ends (`max`)"
+            raise InputError(f"`{text}` may leave 128 bits", None, hint)
+
+
+def _box(condition: Condition, template: Template) -> Ends:
+    """Between which ends sizes and quotients lie. Raises InputError for a quotient by what may be 0, or less."""
+    box: Ends = {n: (low, high) for n, low, high, _ in _ranges(template)}
+    for one in _floors(condition, template):
+        bottom, most = least_of(one.bottom, box), _most(one.bottom, box)
+        if bottom is None or bottom < 1:
+            raise InputError(f"`{one.name}` has no guard: a quotient by a number that may be 0, or less")
+        ends = []
+        for sign, poly in ((1, one.top), (-1, -one.top)):
+            end = least_of(poly, box)
+            end = -_most(poly, box) if end is None else end
+            ends.append(sign * end // (bottom if end < 0 else most))
+        box[one.name] = (ends[0], ends[1])
+    return box
 
 
 def _divisors(condition: Condition, template: Template) -> list[SizeFact]:
     """That what divides is not 0, where the ranges alone do not say so: no remainder by 0 is ever computed."""
-    box: dict[str, tuple[int, int | None]] = {n: (low, high) for n, low, high, _ in _ranges(template)}
-    box |= {one.name: (0, None) for one in _floors(condition, template)}
+    box = _box(condition, template)
     found = dict.fromkeys(fact.by for fact in _every_fact(condition, template) if fact.by is not None)
     return [SizeFact("ne", by) for by in found if (least_of(by, box) or 0) < 1]
 
 
-def _most(mono: Mono, box: Mapping[str, tuple[int, int | None]]) -> int:
-    out = 1
-    for name in mono:
-        out *= box[name][1] or 0
-    return out
+def _most(poly: Poly, box: Ends) -> int:
+    """What the products of a polynomial come to at most, without their signs."""
+    return sum(
+        abs(c) * prod(max(abs(end or 0) for end in box[name]) for name in mono) for mono, c in poly.terms.items()
+    )
 
 
 def _every_fact(condition: Condition, template: Template) -> list[SizeFact]:
@@ -196,8 +209,7 @@ class _Language:
     argument: str
     cast: str
     claim: str
-    quotient: str
-    over: str
+    quotient: str  # {1} by {2}, which is above 0, rounded down
     signs: tuple[str, str]
     end: str = ""
     lower: bool = False
@@ -213,9 +225,9 @@ class _Language:
             head = head.replace(mark, text)
         claims = [self.claim.format(self.number(text)) for text in _checks(condition, template, names, self.signs)]
         floors = [
-            self.quotient.format(names[f.name], self.number(f"({_text(f.top, names)}) {self.over} ({low})"))
-            for f in _floors(condition, template) for low in (_text(f.bottom, names),)
-        ]  # fmt: skip
+            self.quotient.format(names[f.name], *(self.number(_text(poly, names)) for poly in (f.top, f.bottom)))
+            for f in _floors(condition, template)
+        ]
         casts = [self.cast.format(one) for one in own if self.cast]
         return "\n".join([head, *casts, *claims[: len(own)], *floors, *claims[len(own) :]]) + f"\n{self.end}"
 
@@ -231,16 +243,16 @@ def _long(text: str) -> str:
 
 
 _PYTHON = _Language(
-    'def NAME(ARGUMENTS):\n    """ABOUT."""', "{0}", "", "    assert {0}", "    {0} = {1}", "//", (" and ", " or ")
+    'def NAME(ARGUMENTS):\n    """ABOUT."""', "{0}", "", "    assert {0}", "    {0} = ({1}) // ({2})", (" and ", " or ")
 )
 _RUST = _Language(
     "/// ABOUT.\npub fn NAME(ARGUMENTS) {", "{0}: u64", "    let {0} = i128::from({0});", "    assert!({0});",
-    "    let {0} = {1};", "/", (" && ", " || "), "}\n", lower=True,
+    "    let {0} = ({1}).div_euclid({2});", (" && ", " || "), "}\n", lower=True,
 )  # fmt: skip
 _C = _Language(
     "#include <assert.h>\n#include <stdint.h>\n\n/* ABOUT. */\nstatic void NAME(ARGUMENTS) {", "uint64_t {0}_",
-    "    const __int128 {0} = {0}_;", "    assert({0});", "    const __int128 {0} = {1};", "/", (" && ", " || "), "}\n",
-    number=_long,
+    "    const __int128 {0} = {0}_;", "    assert({0});",
+    "    const __int128 {0} = ({1}) / ({2}) - (({1}) % ({2}) < 0);", (" && ", " || "), "}\n", number=_long,
 )  # fmt: skip
 
 
@@ -260,7 +272,7 @@ def _mlir(condition: Condition, template: Template) -> str:
         writer.check([facts], f"{name} in {low}..{high}" + (f" in steps of {multiple}" if multiple > 1 else ""))
     for one_floor in _floors(condition, template):
         top, bottom = writer.poly(one_floor.top), writer.poly(one_floor.bottom)
-        lines.append(f"  %{names[one_floor.name]} = arith.divui {top}, {bottom} : i128")
+        lines.append(f"  %{names[one_floor.name]} = arith.floordivsi {top}, {bottom} : i128")
     for fact in (*_divisors(condition, template), *template.assume):
         writer.check([[fact]], fact.text)
     if all(condition.any):

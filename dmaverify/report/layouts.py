@@ -52,7 +52,7 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
 def _proposal(number: int, one: Mapping[str, Any]) -> Iterator[str]:
     after, missing = one["cycles"]["after"], one["without_plan"]["after"]
     ratio = f", its moves {one['ratio']:.2f} times cheaper" if one["ratio"] else ""
-    yield f"proposal {number}   {_sum(after, missing)}{ratio} (read again and proved)"
+    yield f"proposal {number}   {_sum(after, missing)}{ratio} (read again, its moves proved)"
     for change in one["tensors"]:
         yield f"  {change['tensor']}   {change['what']}"
         yield f"    from    {change['before']}"

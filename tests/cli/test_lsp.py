@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from lab.plan_text import HALF_WRITTEN
 from lsprotocol import types as lt
+from pygls.exceptions import JsonRpcServerNotInitialized
 from pygls.lsp.client import LanguageClient
 
 from dmaverify.cli.editor import blocks, judged
+from dmaverify.cli.lsp import EditorSession, serve
 from dmaverify.cli.opened import Opened
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,6 +92,12 @@ def talk(tmp_path: Path) -> Callable[[Callable[[Editor], Awaitable[Any]]], Any]:
         return asyncio.run(asyncio.wait_for(whole(), SECONDS))
 
     return run
+
+
+def test_a_request_before_initialize_is_answered_as_the_protocol_says() -> None:
+    with pytest.raises(JsonRpcServerNotInitialized):
+        EditorSession(serve()).current("file:///plan.toml")
+    assert JsonRpcServerNotInitialized.CODE == -32002
 
 
 def applied(text: str, edits: list[lt.TextEdit]) -> str:

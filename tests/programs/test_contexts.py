@@ -263,3 +263,18 @@ write = "[A=256:1]:256 @{dest}"
     text += f'[program.p]\nstep = [{{ transfer = "a"{context} }}, {{ transfer = "b"{context} }}]\n'
     found = next(one for one in verdicts_of(read_plan_text(text), Options()) if one.name == "p")
     assert found.status is status, found.findings
+
+
+def test_two_steps_of_a_loop_share_one_engine_once() -> None:
+    """Each waits for the other, in its own iteration and in the next one: that is one condition."""
+    tiles = 'element = "2, C", view = { tile = "2", length = 1, start = "t" } }'
+    far, near = (f'{{ tier = "hbm", base = {{}}, {tiles}', '{ tier = "dm", slice = "1 # 64", element = "C" }')
+    moves = [
+        f'[transfer.{name}]\ndtype = "i8"\nloop = {{ t = 2 }}\nsource = {source}\ndest = {dest}\n'
+        'stream = { packet = "C" }\n'
+        for name, source, dest in (("in", far.replace("{}", "0"), near), ("out", near, far.replace("{}", "4096")))
+    ]
+    steps = '[program.p]\nstep = [{ transfer = "in" }, { transfer = "out" }]\n'
+    plan = read_plan_text('schema = 1\ntarget = "rngd"\n[axes]\nC = 64\n' + "".join(moves) + steps)
+    (found,) = (one for one in verdicts_of(plan) if one.name == "p")
+    assert [one.partition(" (")[0] for one in found.conditions] == ["`in` and `out` share one engine"]

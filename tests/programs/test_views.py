@@ -653,3 +653,66 @@ def test_a_commit_into_a_view_begins_where_the_view_does(start: str, warned: boo
     (verdict,) = api.check(HEAD + text, options=Options(repair=False))
     assert verdict.status is Status.PROVED
     assert [f.rule == "rngd/commit-base" for f in verdict.findings] == [True] * warned
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "wanted"),
+    [
+        (("A / 3", 2, 0), ("A / 2", 3, 3), {}),
+        (("A / 3", 2, 0), ("A / 2", 2, 4), {"core/tiles-cover": "A = 6 of hbm"}),
+        (("A / 3", 2, 0), ("A / 2", 4, 2), {"core/tiles-once": "A = 4 of hbm"}),
+        (("A % 2", 1, 0), ("A % 3", 2, 1), {"core/tiles-cover": "A = 3 of hbm", "core/tiles-once": "A = 2 of hbm"}),
+        (("A % 4", 2, 0), ("A % 6", 3, 3), {"core/tiles-cover": "A = 2 of hbm", "core/tiles-once": "A = 4 of hbm"}),
+    ],
+)
+def test_tiles_that_cut_an_axis_in_ways_that_do_not_divide_are_compared_by_its_positions(
+    one: tuple[str, int, int], other: tuple[str, int, int], wanted: dict[str, str]
+) -> None:
+    def part(name: str, digit: str, length: int, start: int) -> str:
+        _, sign, by = digit.split()
+        shown = f"A / {by} = {length}, A % {by}" if sign == "/" else f"A / {by}, A % {by} = {length}"
+        view = f'view = {{ tile = "{digit}", length = {length}, start = {start} }}'
+        return (
+            f'[transfer.{name}]\ndtype = "i8"\nsource = {{ tier = "dm", element = "{shown}, C" }}\n'
+            f'dest = {{ tier = "hbm", element = "A, C", {view} }}\nstream = {{ time = "{shown}", packet = "C" }}\n'
+        )
+
+    text = 'schema = 1\ntarget = "rngd"\n[axes]\nA = 12\nC = 8\n' + part("one", *one) + part("other", *other)
+    plan = f'{text}[program.p]\nstep = [{{ transfer = "one" }}, {{ transfer = "other" }}]\n'
+    (found,) = (verdict for verdict in api.check(plan) if verdict.name == "p")
+    assert found.status is (Status.REFUTED if wanted else Status.PROVED)
+    assert {one.rule for one in found.errors} == set(wanted)
+    for error in found.errors:
+        assert wanted[error.rule] in error.message
+
+
+@pytest.mark.parametrize(
+    ("first", "base", "start", "wanted"),
+    [
+        ("A, C", 0, 3, set()),
+        ("A, C", 0, 2, {"core/tiles-once", "core/tiles-cover"}),
+        ("A, C", 1024, 3, {"core/tiles-cover"}),
+        ("A # 13, C", 0, 3, None),  # not the same places: what each leaves may be the other's
+    ],
+)
+def test_declarations_that_put_the_same_elements_on_the_same_places_are_one_tensor(
+    first: str, base: int, start: int, wanted: set[str] | None
+) -> None:
+    tiles = (
+        ("one", first, "A = 6", ("A", 6, 0)), ("two", "A / 2, A % 2, C", "A / 2 = 3, A % 2", ("A / 2", 3, start)),
+    )  # fmt: skip
+    moves = [
+        f'[transfer.{name}]\ndtype = "i8"\nsource = {{ tier = "dm", element = "{part}, C" }}\n'
+        f'dest = {{ tier = "hbm", base = {0 if name == "one" else base}, element = "{whole}", '
+        f'view = {{ tile = "{digit}", length = {n}, start = {at} }} }}\n'
+        f'stream = {{ time = "{part}", packet = "C" }}\n'
+        for name, whole, part, (digit, n, at) in tiles
+    ]
+    text = 'schema = 1\ntarget = "rngd"\n[axes]\nA = 12\nC = 8\n' + "".join(moves)
+    plan = f'{text}[program.p]\nstep = [{{ transfer = "one" }}, {{ transfer = "two" }}]\n'
+    (found,) = (verdict for verdict in api.check(plan) if verdict.name == "p")
+    if wanted is None:
+        assert found.status is Status.UNKNOWN
+        return
+    assert {one.rule for one in found.errors} == wanted
+    assert found.status is (Status.REFUTED if wanted else Status.PROVED)

@@ -11,8 +11,11 @@ import pytest
 
 from dmaverify import check
 from dmaverify.program.command import Command, Engine, Loop, Port
+from dmaverify.prove.move.any_order import NO_ELEMENT
 from dmaverify.prove.move.overlap import Early, written_early
+from dmaverify.prove.options import Options
 from dmaverify.prove.smt import Session
+from dmaverify.verdict import Status
 
 Step = tuple[int, Engine | None, int, int]
 """Of one iteration: its command, the engine, where it begins to read and to write."""
@@ -113,17 +116,70 @@ def test_a_move_onto_its_own_source_is_refuted_only_where_another_element_arrive
     assert {finding.rule for finding in verdict.errors} <= {"core/overlap"}
 
 
+BETWEEN = 'base = 0, element = "C, D # 4"'
+
+
 @pytest.mark.parametrize(
     ("source", "dest", "status"),
     [
-        ('base = 0, element = "C, D # 4"', 'base = 2, element = "C, D # 4"', "unknown"),  # between the elements
-        ('base = 0, element = "C, D # 4"', 'base = 3, element = "C, D # 4"', "refuted"),
-        ('base = 0, element = "C # 66, D"', 'base = 128, element = "C, D"', "unknown"),  # behind the last one
+        (BETWEEN, 'base = 2, element = "C, D # 4"', "unknown"),  # its padding lies where the source has elements
+        (BETWEEN, 'base = 2, element = "C, D #{!} 4"', "proved"),  # and nothing writes it
+        (BETWEEN, 'base = 2, element = "C, D #{0} 4"', "refuted"),  # and zeros must be written there
+        (BETWEEN, 'base = 3, element = "C, D #{!} 4"', "refuted"),
+        ('base = 0, element = "C # 66, D"', 'base = 128, element = "C, D"', "proved"),  # behind the last element
         ('base = 0, element = "C # 66, D"', 'base = 127, element = "C, D"', "refuted"),
-        ('base = 0, element = "C # 66, D"', 'base = 132, element = "C, D"', "proved"),
+        ('base = 0, element = "C #{0} 66, D"', 'base = 128, element = "C, D"', "proved"),
+        ('base = 0, element = "C #{0} 66, D"', 'base = 128, element = "C #{0} 66, D"', "unknown"),  # on zeros to move
+        ('base = 0, element = "2, C"', 'base = 64, element = "D, C"', "proved"),  # the same elements
+        ('base = 0, element = "2, C"', 'base = 0, element = "C # 128"', "unknown"),  # its padding, on the other copy
+        ('base = 0, element = "D / 2, D, C"', 'base = 0, element = "D # 3, C"', "proved"),
+        ('base = 0, element = "2, C"', 'base = 63, element = "D, C"', "refuted"),
+        ('base = 0, element = "D, C"', 'base = 64, element = "C"', "proved"),  # on what it does not ask for
+        ('base = 0, element = "D, C"', 'base = 0, element = "D, C # 66"', "refuted"),  # its first bytes are alike
     ],
 )
-def test_a_move_alone_into_the_padding_of_its_source_is_not_refuted(source: str, dest: str, status: str) -> None:
+def test_a_move_alone_is_refuted_by_a_byte_where_another_element_is_asked_for(
+    source: str, dest: str, status: str
+) -> None:
     text = f'{HEAD.format(target="rngd")}source = {{ tier = "hbm", {source} }}\ndest = {{ tier = "hbm", {dest} }}\n'
     (found,) = check(text)
     assert [one.status for one in found.obligations if one.id == "core/overlap"] == [status], found.findings
+    assert all(finding.witness for finding in found.errors if finding.rule == "core/overlap")
+
+
+def test_a_move_alone_that_is_safe_in_any_order_is_not_asked_to_lie_apart() -> None:
+    sides = 'source = { tier = "hbm", element = "C # 66, D" }\ndest = { tier = "hbm", base = 128, element = "C, D" }\n'
+    (found,) = check(HEAD.format(target="rngd") + sides, options=Options(prove="full"))
+    assert found.status is Status.PROVED
+    assert any(f"core/overlap by {NO_ELEMENT}" in one for one in found.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("starts", "base", "status"),
+    [
+        (("0", "1"), 0, "proved"),  # other tiles of one buffer
+        (("0", "1"), -63, "refuted"),
+        (("2 * t", "2 * t + 1"), 0, "proved"),
+        (("t + 1", "t"), 0, "proved"),  # what is written was read an iteration before
+        (("t", "t + 1"), 0, "refuted"),
+    ],
+)
+def test_tiles_of_one_buffer_that_nothing_carries_out_are_judged_by_what_each_iteration_shows(
+    starts: tuple[str, str], base: int, status: str
+) -> None:
+    view = 'view = {{ tile = "4", length = 1, start = "{}", partial = true }}'
+    side = f'{{{{ tier = "hbm", base = {{}}, element = "4, C", {view.replace("{}", "%s")} }}}}'
+    source, dest = (side.format(b) % at for b, at in zip((64, 64 + base), starts, strict=True))
+    (found,) = check(f"{HEAD.format(target='rngd')}loop = {{ t = 2 }}\nsource = {source}\ndest = {dest}\n")
+    assert [one.status for one in found.obligations if one.id == "core/overlap"] == [status], found.findings
+
+
+@pytest.mark.parametrize("stream", ["", 'stream = { packet = "C" }\n'])
+def test_regions_behind_views_lie_apart_as_whole_tensors(stream: str) -> None:
+    """What the first iteration shows begins where the view does, and is as long as the tensor."""
+    view = 'element = "2, C", view = {{ tile = "2", length = 1, start = "{}" }}'
+    sides = f'source = {{ tier = "hbm", base = 128, {view.format("t")} }}\n'
+    sides += f'dest = {{ tier = "hbm", {view.format("1 - t")} }}\n'
+    text = f"{HEAD.format(target='rngd')}loop = {{ t = 2 }}\n{sides}{stream}"
+    (found,) = check(text, options=Options(prove="full"))
+    assert found.status is Status.PROVED

@@ -171,3 +171,37 @@ def test_two_programs_that_both_break_the_promise_are_compared_whatever_their_si
     assert next(o.status for o in verdict.obligations if o.id == "core/same-program") == (
         "proved" if same else "refuted"
     )
+
+
+@pytest.mark.parametrize(("short", "shift", "dest", "also"), [
+    (1, 0, "A, B #{!} 1004", {"core/covers", "core/padding"}),
+    (0, 0, "A, B # 1004", set()), (0, 0, "A, B #{!} 1004", {"core/padding"}),
+    (0, 1, "A, B # 1004", {"core/covers", "core/in-bounds", "core/same-element", "core/reads-live"}),
+])  # fmt: skip
+def test_an_element_that_uneven_pieces_leave_out_is_told_beside_what_else_is_wrong(
+    short: int, shift: int, dest: str, also: set[str]
+) -> None:
+    pieces = [("3:1004, 1300:3012", 0), (f"{196 - short}:1004", 3900)]
+    commands = [
+        f'[[transfer.t.command]]\nread = "[{loops}, 1004:1]:1004 HBM/D@{1004 * first}"\n'
+        f'write = "[{loops}, 1004:1]:1004 HBM/D@{2**30 + shift + 1004 * first}"\n' for loops, first in pieces
+    ]  # fmt: skip
+    (found,) = api.check(
+        'schema = 1\ntarget = "rngd"\n[axes]\nA = 4096\nB = 1000\n[transfer.t]\ndtype = "i8"\n'
+        'source = { tier = "hbm", element = "A, B # 1004" }\n'
+        f'dest = {{ tier = "hbm", base = {2**30}, element = "{dest}" }}\n' + "".join(commands)
+    )
+    assert {finding.rule for finding in found.errors} == also
+
+
+def test_what_lies_behind_the_region_is_not_left_out() -> None:
+    pieces = [("307:1536", 0), ("1:1536", 0), ("3:1536, 239:4608", 307)]  # the first row twice
+    text = plan([], rows=1024, live=1500, pitch=1536)
+    for loops, row in pieces:
+        text += (
+            f'[[transfer.t.command]]\nread = "[{loops}, 1536:1]:1536 HBM/D@{1536 * row}"\n'
+            f'write = "[{loops}, 1536:1]:1536 HBM/D@{2**30 + 1536 * row}"\n'
+        )
+    (found,) = api.check(text)
+    assert {finding.rule for finding in found.errors} == {"core/writes-once"}
+    assert [one.status for one in found.obligations if one.id == "core/covers"] == ["proved"]

@@ -1,16 +1,20 @@
 """Guards run: in Python, and compiled from C and Rust where a compiler is at hand, at the edges of their ranges."""
 
+import re
 import shutil
 import subprocess
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dmaverify.errors import InputError
 from dmaverify.language.numbers import Poly
-from dmaverify.prove.sizes.conditions import Condition
-from dmaverify.prove.sizes.facts import SizeFact, SizeSymbol, Template
+from dmaverify.plan.read import read_plan_text
+from dmaverify.prove.options import Options
+from dmaverify.prove.sizes.conditions import Condition, conditions
+from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, SizeSymbol, Template
 from dmaverify.report.guards import guard, guards_text
 from dmaverify.values import replace
 
@@ -26,6 +30,14 @@ def condition() -> Condition:
     ends = (K.scaled(FAR) - A, Poly.of(FAR + 3) - A, Poly.of(4096) - A * K)
     facts = tuple(SizeFact("ge", end) for end in ends)
     return Condition("t", "p", 1, "exact", (facts,), template=template)
+
+
+def rounded() -> Condition:
+    """`(A - 5) // K >= -1`: what is rounded down may be negative."""
+    quotient = FloorQuotient("((A - 5) // K)", A - Poly.of(5), K)
+    template = replace(condition().template, symbols=(SizeSymbol("A", 0, 4096), SizeSymbol("K", 1, 8)), assume=())
+    fact = SizeFact("ge", Poly.symbol(quotient.name) + Poly.of(1))
+    return replace(condition(), any=((fact,),), floors=(quotient,), template=template)
 
 
 def test_two_guards_of_one_name_are_refused() -> None:
@@ -64,9 +76,17 @@ def wanted(a: int, k: int) -> bool:
     return a <= 4096 and 0 < k <= 8 and a % k == 0 and a * k <= 4096
 
 
-def test_a_python_guard_stops_at_a_divisor_that_is_0() -> None:
+def allowed(a: int, k: int) -> bool:
+    return a <= 4096 and 0 < k <= 8 and (a - 5) // k >= -1
+
+
+BOTH = [(condition, wanted), (rounded, allowed)]
+
+
+@pytest.mark.parametrize(("made", "wanted"), BOTH)
+def test_a_python_guard_stops_at_a_divisor_that_is_0_and_rounds_down(made: Any, wanted: Any) -> None:
     space: dict = {}
-    exec(guard(condition(), "python"), space)
+    exec(guard(made(), "python"), space)
     for a, k in product(VALUES, VALUES):
         try:
             space["check_sizes_of_t"](a, k)
@@ -74,6 +94,17 @@ def test_a_python_guard_stops_at_a_divisor_that_is_0() -> None:
         except AssertionError:
             passed = False
         assert passed == wanted(a, k), (a, k)
+
+
+def test_quotients_have_a_guard_as_far_as_they_are_known_to_fit() -> None:
+    top = FloorQuotient("((A - 5) // K)", A.scaled(FAR) - Poly.of(5), K)
+    for floors, symbols, says in (
+        ((top,), (SizeSymbol("A", 0, 1 << 60), SizeSymbol("K", 1, 8)), "`((A - 5) // K)` may leave 128 bits"),
+        (rounded().floors, (SizeSymbol("A", 0, 8), SizeSymbol("K", 0, 8)), "a quotient by a number that may be 0"),
+    ):
+        with pytest.raises(InputError, match=re.escape(says)):
+            guard(replace(rounded(), floors=floors, template=replace(rounded().template, symbols=symbols)), "c")
+    assert "arith.floordivsi" in guard(rounded(), "mlir")
 
 
 def test_an_mlir_guard_asks_that_a_divisor_is_not_0_before_it_divides() -> None:
@@ -93,18 +124,45 @@ fn main() {
 """
 
 
+C = ("c", "gcc", C_MAIN, ["-Werror", "-Wall", "-Wno-unused-parameter"])
+RUST = ("rust", "rustc", RUST_MAIN, ["-O"])
+
+
 @pytest.mark.parametrize(
-    ("language", "compiler", "main", "flags"),
-    [("c", "gcc", C_MAIN, ["-Werror", "-Wall", "-Wno-unused-parameter"]), ("rust", "rustc", RUST_MAIN, ["-O"])],
+    ("language", "compiler", "main", "flags", "made", "wanted"),
+    [(*C, *BOTH[0]), (*C, *BOTH[1]), (*RUST, *BOTH[0]), pytest.param(*RUST, *BOTH[1], marks=pytest.mark.slow)],
 )
 def test_a_compiled_guard_stops_where_the_python_one_does(
-    language: str, compiler: str, main: str, flags: list[str], tmp_path: Path
+    language: str, compiler: str, main: str, flags: list[str], made: Any, wanted: Any, tmp_path: Path
 ) -> None:
     if shutil.which(compiler) is None:
         return  # the Python guard above is of the same text
     source, program = tmp_path / f"guard.{'rs' if language == 'rust' else language}", tmp_path / "guard"
-    source.write_text(guard(condition(), language) + main)
+    source.write_text(guard(made(), language) + main)
     subprocess.run([compiler, *flags, str(source), "-o", str(program)], check=True, capture_output=True)
-    for a, k in [(0, 0), (8, 0), (8, 2), (8, 3), (4096, 1), (4096, 2), (4097, 1), (12, 12), (0, 1)]:
+    for a, k in [(0, 0), (8, 0), (8, 2), (8, 3), (4096, 1), (4096, 2), (4097, 1), (12, 12), (0, 1), (0, 4), (1, 4)]:
         done = subprocess.run([str(program), str(a), str(k)], check=False, capture_output=True)
         assert (done.returncode == 0) == wanted(a, k), (a, k, done.stderr)
+
+
+def test_what_is_open_lies_in_no_region_that_is_told() -> None:
+    """The last size that is looked at may have given a region, once the limit is reached."""
+    text = """schema = 1
+target = "rngd"
+[axes]
+A = 8
+K = { min = 1, max = 24 }
+C = { min = 8, max = 256, multiple_of = 8 }
+[transfer.t]
+dtype = "i8"
+source = { tier = "hbm", element = "A, C" }
+dest = { tier = "hbm", base = "2^30", element = "A, C" }
+read = "[A=A:C, C=C:1]:(C / K) HBM/D@0"
+write = "[A=A:C, C=C:1]:(C / K) HBM/D@(2^30)"
+"""
+    found = conditions(read_plan_text(text).templates[0], Options(repair=False))
+    assert found.status == "sufficient"
+    assert found.any
+    for said in found.left:
+        sizes = {name: int(value) for name, value in re.findall(r"(\w) = (\d+)", said)}
+        assert not sizes or not any(SizeRegion(facts, found.floors).holds(sizes) for facts in found.any), said

@@ -1,10 +1,11 @@
-"""Gathers and scatters in plans with symbols: the verdict for all sizes is that at each of them."""
+"""Gathers, scatters and kernels in plans with symbols: the verdict for all sizes is that at each of them."""
 
 from __future__ import annotations
 
 import pytest
 
 from dmaverify import api
+from dmaverify.errors import InputErrors
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes import check
 from dmaverify.verdict import Status, Verdict
@@ -106,3 +107,42 @@ def test_sizes_of_others_are_told_apart_by_relations_alone() -> None:
     assert (found.status, set(found.sizes or ())) == (Status.PROVED, {"N", "R"})
     assert judged("g", "{ min = 1, max = 4 }", "2", 'assume = ["R >= 4"]').status is Status.PROVED
     assert judged("other", "8", "2").status is Status.PROVED
+
+
+KERNEL = """schema = 1
+target = "pto"
+[axes]
+N = { min = 1, max = 4 }
+C = 64
+[transfer.t]
+dtype = "i8"
+source = { tier = "gm", element = "N, C" }
+dest = { tier = "ub", element = "N, C" }
+[kernel.k]
+text = '''
+func.func @f(%a: !pto.ptr<i8, gm>, %N: i64) {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c64 = arith.constant 64 : i64
+  %d = pto.castptr %c0 : i64 -> !pto.ptr<i8, ub>
+  pto.mte_gm_ub %a, %d, %c0, %c64 nburst(%c1, %c64, %c64)
+    : !pto.ptr<i8, gm>, !pto.ptr<i8, ub>, i64, i64, i64, i64, i64
+  return
+}
+'''
+gm = { a = "64 bytes" }
+[[kernel.k.move]]
+copies = [1]
+dtype = "i8"
+source = { tier = "gm", element = "C" }
+dest = { tier = "ub", element = "C" }
+"""
+
+
+def test_a_kernel_whose_moves_name_no_symbol_is_judged_beside_them() -> None:
+    assert [(one.name, one.status) for one in api.check(KERNEL)] == [("t", Status.PROVED), ("k", Status.PROVED)]
+    wrong = KERNEL.replace('dest = { tier = "ub", element = "C" }', 'dest = { tier = "ub", base = 32, element = "C" }')
+    assert [(one.name, one.status) for one in api.check(wrong, "k")] == [("k", Status.REFUTED)]
+    for named in (KERNEL.replace('element = "C" }', 'element = "N, C" }', 1), f'let = {{ "L" = "N" }}\n{KERNEL}'):
+        with pytest.raises(InputErrors, match="depend on `N`, which is a range"):
+            api.check(named)

@@ -184,8 +184,9 @@ def test_a_move_alone_crosses_chips_where_some_element_does(
 
 @pytest.mark.parametrize(("source", "dest", "stays"), [
     *(("X, C", dest, True) for dest in ("X, C", "X / 2, X % 2, C", "X = 3, C", "[X, C] = 40", "X # 7, C", "C")),
-    *(("X, C", dest, False) for dest in ("X % 2, X / 2, C", "X, C # 32", "X @ 1 = 3, C", "2, C", "X = 1 # 2, 2, C = 8")),
-    ("2, C", "2, C", True), ("X / 2, X, C", "X, C", False),
+    *(("X, C", dest, False) for dest in ("X % 2, X / 2, C", "X, C # 32", "X @ 1 = 3, C")),
+    *(("X, C", dest, True) for dest in ("2, C", "X = 1 # 2, 2, C = 8")),  # onto what it does not ask for
+    ("2, C", "2, C", True), ("X / 2, X, C", "X, C", True), ("X / 2, X, C", "X, C # 32", False),
 ])  # fmt: skip
 def test_a_move_alone_onto_its_own_source_is_safe_where_each_element_stays(source: str, dest: str, stays: bool) -> None:
     text = PLAN.format(tiers=("hbm", "hbm"), source=source, dest=dest).replace("base = 65536, ", "")

@@ -15,15 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from itertools import product
 
-from dmaverify.language.expr import Expr
-from dmaverify.layout.digits import NotDigits, digits_of
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.schedule import Order, Step
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.turns import Turn
 from dmaverify.program.views import TileWindow
 from dmaverify.prove.flow.overwritten import read_before
-from dmaverify.prove.flow.sides import cutting, dtypes_of, plain, sides_of, whole_readers
+from dmaverify.prove.flow.sides import cutting, dtypes_of, places_of, plain, sides_of, whole_readers
 from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, Touch, in_one_unit
 from dmaverify.prove.meet import decided, difference
 from dmaverify.targets.target import Target
@@ -173,20 +171,7 @@ def side_names(step: Step) -> list[str]:
 def same_places(one: DeclaredSide, other: DeclaredSide) -> bool:
     """Whether both put the same elements on the same places."""
     a, b = one.tensor, other.tensor
-    if (a.tier, a.base, one.bits) != (b.tier, b.base, other.bits):
-        return False
-    if any(getattr(a, f"at_{place}") != getattr(b, f"at_{place}") for place in PLACES[:-1]):
-        return False
-    return all(_alike(a.field(place), b.field(place)) for place in PLACES)
-
-
-def _alike(one: Expr, other: Expr) -> bool:
-    if one == other:
-        return True
-    try:
-        return one.size == other.size and digits_of(one) == digits_of(other)
-    except NotDigits:
-        return False
+    return one.bits == other.bits and (a == b or places_of(a) == places_of(b))
 
 
 def may_share(pair: Sequence[Touch]) -> bool:

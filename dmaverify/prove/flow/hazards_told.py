@@ -109,7 +109,9 @@ def order_rests_on(
         if loose is None:
             continue
         found = hazards(program, *loose, rlimit, launched=target.engines.launched, steady=result.steady)
-        names = [(program.steps[p].name, program.steps[q].name) for p, q in sorted(found.pairs - told)]
+        pairs = found.pairs - told
+        once = sorted((p, q) for p, q in pairs if p <= q or (q, p) not in pairs)
+        names = [(program.steps[p].name, program.steps[q].name) for p, q in once]
         out += [f"`{first}` and `{second}` {one}" for first, second in dict.fromkeys(names)]
         out += [every] if found.why and not result.why else []
         told |= found.pairs

@@ -6,11 +6,12 @@ Law: sides come in one order, in each of these lists.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
+from dmaverify.layout.digits import NotDigits, digits_of
 from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.schedule import Step
-from dmaverify.program.tensor import Tensor
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import TileWindow, View, Views
 from dmaverify.prove.flow.live_cells import reads_all
 from dmaverify.targets.target import Target
@@ -49,3 +50,15 @@ def cutting(view: View) -> list[TileWindow]:
 
 def plain(tensor: Tensor) -> Tensor:
     return replace(tensor, span=None, base_span=None)
+
+
+def places_of(tensor: Tensor) -> Hashable:
+    """Which elements a tensor has on which places: equal of two that have the same, however they are cut."""
+    forms: list[Hashable] = []
+    for place in PLACES:
+        expr = tensor.field(place)
+        try:
+            forms.append(digits_of(expr))
+        except NotDigits:
+            forms.append(expr)
+    return (tensor.tier, tensor.base, *(getattr(tensor, f"at_{place}") for place in PLACES[:-1]), *forms)

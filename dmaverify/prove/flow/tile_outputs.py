@@ -3,23 +3,26 @@
 Knows: windows of views, the rows of a scatter, how windows on several digits of one axis become runs of one.
 Does not know: order, what tiles make together (`tiles`), solvers.
 Law: the parts of an output are exactly what the views show, in positions of digits that all of them share; where steps
-cut a tensor so that no such digits exist, the bare tensor is given instead, and nothing is guessed.
+cut a tensor so that no such digits exist, the bare tensor is given instead, and nothing is guessed. Declarations that
+put the same elements on the same places are of one tensor.
 
 Source: furiosa-opt v0.6.0 (views), docs/machines/rngd.md 7.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import prod
+from collections.abc import Hashable, Mapping, Sequence
+from math import gcd, lcm, prod
 
 from dmaverify.errors import Span
+from dmaverify.language.expr import Expr
+from dmaverify.language.meaning import Index, cell
 from dmaverify.program.indirect import Indirect, rows_of
 from dmaverify.program.schedule import Step
 from dmaverify.program.tensor import Tensor
 from dmaverify.program.turns import Affine, Turn
 from dmaverify.program.views import TileWindow, View, ViewError, Views
-from dmaverify.prove.flow.sides import cutting, dtypes_of, plain, sides_of, whole_readers
+from dmaverify.prove.flow.sides import cutting, dtypes_of, places_of, plain, sides_of, whole_readers
 from dmaverify.prove.flow.tile_union import Boxes, Digit
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
@@ -114,11 +117,12 @@ def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
     """Tensors that some step writes in tiles, or that are written whole and again; the bare tensor where steps cut it
     in ways that cannot be compared.
     """
-    found: dict[tuple[Tensor, int], _Found] = {}
+    found: dict[tuple[Hashable, int], tuple[Tensor, _Found]] = {}
     for index, step in enumerate(steps):
         every = zip(sides_of(step), dtypes_of(step), whole_readers(step, target), strict=True)
         for (tensor, views, view, writes), dtype, whole in every:
-            one = found.setdefault((plain(tensor if view is None else view.base), target.dtypes[dtype]), _Found())
+            own = plain(tensor if view is None else view.base)
+            _, one = found.setdefault((places_of(own), target.dtypes[dtype]), (own, _Found()))
             if not writes:
                 if whole:
                     one.reads.append((index, views, view))
@@ -129,7 +133,7 @@ def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
             else:
                 assert views is not None
                 one.tiles.append((index, views, view))
-    return [_output(tensor, bits, one, target) for (tensor, bits), one in found.items() if one.again]
+    return [_output(tensor, bits, one, target) for (_, bits), (tensor, one) in found.items() if one.again]
 
 
 def _output(tensor: Tensor, bits: int, found: _Found, target: Target) -> Output | Tensor:
@@ -144,7 +148,7 @@ def _output(tensor: Tensor, bits: int, found: _Found, target: Target) -> Output 
     ranges = {(w.place, w.stride, w.stride * w.room) for _, _, view in found.tiles for w in cutting(view)}
     ranges |= {(w.place, w.stride, w.stride * w.room) for _, _, v in found.reads if v for w in cutting(v)}
     ranges |= {(r.digit[0], r.digit[1], r.digit[1] * r.digit[2]) for r in rows}
-    digits = _common(ranges)
+    digits = _common(ranges, tensor)
     seen = [] if digits is None else found.reads
     if not found.tiles:  # written whole alone: reads that cannot be compared count as none
         digits = digits or (("element", 1, tensor.element.size),)
@@ -179,21 +183,19 @@ def _rows(step: int, move: Indirect, target: Target) -> ScatteredRows | None:
     return ScatteredRows(step, at, tuple(v // unit for v in index.values if unit and v % unit == 0))
 
 
-def _common(ranges: set[tuple[str, int, int]]) -> tuple[Digit, ...] | None:
-    """Digits such that every range of strides lies in one of them; None where ranges meet without dividing."""
-    out: list[list[int | str]] = []
+def _common(ranges: set[tuple[str, int, int]], tensor: Tensor) -> tuple[Digit, ...] | None:
+    """Digits such that every range of strides lies in one of them, in steps of what divides all of its strides and as
+    long as what all of its ends divide; None where that does not divide the tensor.
+    """
+    out: list[tuple[str, int, int]] = []
     for place, low, high in sorted(ranges, key=lambda r: (r[0], r[1], -r[2])):
-        if out and out[-1][0] == place and low < int(out[-1][2]):
-            last = out[-1]
-            if low % int(last[1]):
+        while out and out[-1][0] == place and low < out[-1][2]:
+            _, under, end = out.pop()
+            low, high = gcd(low, under), lcm(high, end)
+            if high > end and tensor.field(place).size % high:
                 return None
-            bounds = sorted((int(last[2]), high))
-            if bounds[1] % bounds[0]:
-                return None
-            last[2] = bounds[1]
-        else:
-            out.append([place, low, high])
-    return tuple((str(p), int(low), int(high) // int(low)) for p, low, high in out)
+        out.append((place, low, high))
+    return tuple((place, low, high // low) for place, low, high in out)
 
 
 def _tiles(step: int, views: Views, view: View, digits: Sequence[Digit]) -> Tiles:
@@ -210,7 +212,7 @@ def _tiles(step: int, views: Views, view: View, digits: Sequence[Digit]) -> Tile
         mine = sorted((w for w in cut if w.place == place and unit <= w.stride < unit * size), key=lambda w: w.stride)
         if mine:
             raw[digit] = _run(mine, unit, size, turns)
-            labels[digit] = _label(mine, digit)
+            labels[digit] = _label(mine, digit, view.base)
             extra += [count for count, _ in raw[digit][2]]
     windows: dict[Digit, tuple[Affine, int]] = {}
     at = 0
@@ -247,11 +249,21 @@ def _run(windows: Sequence[TileWindow], unit: int, size: int, turns: int) -> tup
     return start, length, loops
 
 
-def _label(windows: Sequence[TileWindow], digit: Digit) -> str:
+def _label(windows: Sequence[TileWindow], digit: Digit, tensor: Tensor) -> str:
     widest = windows[-1]
     if len(windows) == 1 and (widest.stride, widest.room) == (digit[1], digit[2]):
         return widest.label
     inner = windows[0]
-    if inner.axis is None or inner.stride != digit[1]:
+    if inner.axis is not None and inner.stride == digit[1]:
+        return inner.axis if inner.weight == 1 else f"{inner.axis} / {inner.weight}"
+    one, last = (_coordinates(tensor.field(digit[0]), digit[1] * n) for n in (1, digit[2] - 1))
+    if len(one) != 1 or last != {axis: weight * (digit[2] - 1) for axis, weight in one.items()}:
         return f"{widest.label} in steps of {digit[1]}"
-    return inner.axis if inner.weight == 1 else f"{inner.axis} / {inner.weight}"
+    ((axis, weight),) = one.items()
+    return axis if weight == 1 else f"{axis} / {weight}"
+
+
+def _coordinates(mapping: Expr, position: int) -> dict[str, int]:
+    """What is not 0 of the index at a position; nothing where there is none."""
+    found = cell(mapping, position)
+    return {axis: n for axis, n in found.coords if n} if isinstance(found, Index) else {}

@@ -13,15 +13,19 @@ from collections.abc import Sequence
 
 from dmaverify.language.expr import Kind
 from dmaverify.layout.refine import Joint, missing_cell
+from dmaverify.program.command import Command
 from dmaverify.prove.move.asking import ClaimAsking
 from dmaverify.prove.move.fold import Family
 from dmaverify.prove.move.obligations import Claim, Subject, two_copies, writes_to
 from dmaverify.prove.move.outcome import Broken
+from dmaverify.prove.move.translation import unwritten
 from dmaverify.prove.smt import Answer
 
 
 class CarriedCover(ClaimAsking):
     """The part of judging a program that knows carried digits."""
+
+    commands: Sequence[Command]
 
     def _cover_otherwise(self, joint: Joint, subject: Subject, families: list[Family], units: int) -> None:
         self._pairs(joint, families)
@@ -101,7 +105,11 @@ class CarriedCover(ClaimAsking):
         elif not padded and known and units == cells and not wasted:
             self.status["core/covers"] = "proved"
         else:
-            self.status["core/covers"] = "unknown"
+            missing = None if subject.dest_opaque else unwritten(layout, self.commands)
+            self.status["core/covers"] = "proved" if missing == "none" else "unknown"
+            if isinstance(missing, int):
+                self.status["core/covers"] = "refuted"
+                self.broken.append(Broken("core/covers", "", position=missing))
 
 
 def _worst(one: str | None, other: str) -> str:

@@ -92,7 +92,7 @@ def _scripts(case: Case) -> tuple[list[Script], list[str]]:
         name = f"program {number_of}, " if len(case.programs) > 1 else ""
         subject = QuestionSubject(
             transfer.source, transfer.dest, case.spaces, case.bits, commands, case.options.readings,
-            definitions(), status, name,
+            definitions(), status, name, buffers=transfer.buffers,
         )  # fmt: skip
         found = questions_of(subject)
         scripts += [s for s in found.scripts if s.text not in texts]
@@ -102,8 +102,9 @@ def _scripts(case: Case) -> tuple[list[Script], list[str]]:
         from dmaverify.prove.move.held_questions import alone_scripts
 
         subject = QuestionSubject(
-            transfer.source, transfer.dest, case.spaces, case.bits, (), case.options.readings, definitions(), status
-        )
+            transfer.source, transfer.dest, case.spaces, case.bits, (), case.options.readings, definitions(), status,
+            buffers=transfer.buffers,
+        )  # fmt: skip
         try:
             scripts += alone_scripts(subject)
         except NotCovered as why:

@@ -10,7 +10,7 @@ Source: "DMA Engine" (DMA Sequencer Internals; Packet size and internal DMA requ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmaverify.language.numbers import below, moves, same
@@ -19,7 +19,8 @@ from dmaverify.program.command import Command, Port
 from dmaverify.program.space import SPAN, Space, global_address, layout_of, local_address, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Views
-from dmaverify.prove.meet import Walk, shared
+from dmaverify.prove.meet import Walk
+from dmaverify.prove.move.any_order import OPEN, judge_any_order
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.overlap import Early, Streams, relies_on_order, written_early
 from dmaverify.prove.move.scene import Side, addresses, full_counters, named_counters
@@ -31,6 +32,7 @@ from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
 BETWEEN = {"between": "iterations"}  # of a finding: each iteration by itself is safe
+NO_ORDER = "without commands nothing says in which order they are read and written"
 IN_ANY_ORDER = "the order, whatever it is: every byte is read from where it is written"
 
 
@@ -56,52 +58,59 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     low, high = max(first, second) // 8, -(-min(ends) // 8)
     session = Session(case.options.rlimit)
     around = 0 if views is None else len(views.turns)
+    if not programs:
+        status, why, witness, later = judge_any_order(case, session)
+        case.asked += session.asked
+        if status == "refuted":
+            case.findings.append(_shared(case, (low, high), NO_ORDER, witness, later=later))
+        elif status == "unknown":
+            why = f"bytes {low}..{high - 1} of {source.tier} are in both, and {why}"
+        case.status["core/overlap"], case.by["core/overlap"] = status, why
+        return
     early, commands = _written_early(case, programs, session, around)
     later = isinstance(early, Early) and early.later
     if (early is None or later) and any(relies_on_order(one, session) for one in programs):
         case.conditions.append("its commands share one engine (they name none, and in parallel they would race)")
+    case.asked += session.asked
     if early is None:
-        case.asked += session.asked
         case.status["core/overlap"] = "proved"
         case.by["core/overlap"] = (
             f"the order of the commands, though both hold bytes {low}..{high - 1} of {source.tier}"
         )
         return
-    case.asked += session.asked
-    loose = early == "no order" and views is None and _lie_between(case, session)
-    if loose or early == "unknown" or (isinstance(early, Early) and not _harms(case, commands, early)):
-        said = "the order of their reads and writes was not decided"
-        if loose:
-            said = "no element of one lies where the other has one: nothing says what is done to padding"
-        elif early != "unknown":
-            said = "whether one that is written before it is read changes what arrives was not decided"
+    if isinstance(early, str) or not _harms(case, commands, early):
+        said = (
+            OPEN
+            if isinstance(early, str)
+            else "whether one that is written before it is read changes what arrives was not decided"
+        )
         case.status["core/overlap"] = "unknown"
         case.by["core/overlap"] = f"bytes {low}..{high - 1} of {source.tier} are in both, and {said}"
         return
     case.status["core/overlap"] = "refuted"
-    case.findings.append(
-        Finding(
-            "core/overlap",
-            Severity.ERROR,
-            f"source and destination share bytes {low}..{high - 1} of {source.tier}: {_risk(early)}",
-            "dest",
-            dest.base_span or dest.span,
-            {"from": low, "to": high - 1, **(BETWEEN if later else {})},
-            _early_witness(commands, early, case.spaces[0]) if isinstance(early, Early) else None,
-            hint=f"place the destination at {-(-ends[0] // 8)} or later, or move through another region",
-            labels=(Label(source.span, "the source"),) if source.span else (),
-            notes=("found in the commands that the stream gives",)
-            if len(programs) > 1 and commands is not programs[0]
-            else (),
-        )
+    found = _shared(case, (low, high), _risk(early), _early_witness(commands, early, case.spaces[0]), later=later)
+    if len(programs) > 1 and commands is not programs[0]:
+        found = replace(found, notes=("found in the commands that the stream gives",))
+    case.findings.append(found)
+
+
+def _shared(
+    case: Case, shared: tuple[int, int], why: str, witness: Mapping[str, Any] | None, *, later: bool
+) -> Finding:
+    """That source and destination share bytes, and why that is an error."""
+    (source, dest), (low, high) = case.transfer.buffers, shared
+    end = source.base * 8 + source.element.size * case.bits
+    return Finding(
+        "core/overlap",
+        Severity.ERROR,
+        f"source and destination share bytes {low}..{high - 1} of {source.tier}: {why}",
+        "dest",
+        dest.base_span or dest.span,
+        {"from": low, "to": high - 1, **(BETWEEN if later else {})},
+        witness,
+        hint=f"place the destination at {-(-end // 8)} or later, or move through another region",
+        labels=(Label(source.span, "the source"),) if source.span else (),
     )
-
-
-def _lie_between(case: Case, session: Session) -> bool:
-    """Whether no byte surely holds elements of both, so that only what moves padding could do harm."""
-    sides = zip((case.transfer.source, case.transfer.dest), case.spaces, strict=True)
-    source, dest = (live_walk(tensor, space, case.bits) for tensor, space in sides)
-    return shared(source, dest, session, "core/overlap") == "unsat"
 
 
 def live_walk(tensor: Tensor, space: Space, bits: int) -> Walk:
@@ -136,8 +145,10 @@ def _writes_what_lies_there(case: Case, programs: Sequence[Sequence[Command]]) -
 
 
 def _lies_there(source: Layout, dest: Layout) -> bool:
-    """Whether each element that the destination asks for lies in the source at the very address; False if not sure."""
-    if source.repeats_an_axis:
+    """Whether each element that the destination asks for lies in the source at the very address; False if not sure,
+    and where padding may be written over another copy of it.
+    """
+    if (source.repeats_an_axis or source.replicas) and dest.guards:
         return False
     held = {(d.axis, d.weight): d for d in source.digits}
     return same(source.origin, dest.origin) and source.offsets == dest.offsets and all(
@@ -176,11 +187,7 @@ def lie_apart(source: Tensor, dest: Tensor, space: Space, bits: int, dest_bits: 
 def _written_early(
     case: Case, programs: Sequence[Sequence[Command]], session: Session, around: int
 ) -> tuple[Early | str | None, Sequence[Command]]:
-    """As `written_early`, of the first program where it is so, rather in one iteration; "no order" where no commands
-    could have one.
-    """
-    if not programs:
-        return "no order", ()
+    """As `written_early`, of the first program where it is so, rather in one iteration."""
     request = case.target.geometry.get("request_bytes", 0) * 8 // unit_bits_of(case.bits)
     answers = [
         (written_early(_named(case.target, one), session, () if request else _streams(case, len(one)), request,
@@ -215,9 +222,7 @@ def _named(target: Target, commands: Sequence[Command]) -> list[Command]:
     return [replace(one, read=named(one.read), write=named(one.write)) for one in commands]
 
 
-def _risk(early: Early | str) -> str:
-    if isinstance(early, str):
-        return "without commands nothing says in which order they are read and written"
+def _risk(early: Early) -> str:
     if early.later:
         return "an iteration writes one of them before a later one reads it"
     if early.write[0] == early.read[0] and early.write[1][:-1] == early.read[1][:-1]:

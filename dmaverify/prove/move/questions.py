@@ -48,6 +48,7 @@ class QuestionSubject:
     status: Mapping[str, str]  # what the fast path proved of it: the rest is not asked
     name: str = ""  # before the names of scripts, where there are several programs
     sizes: SizesAsked = PLAIN
+    buffers: tuple[Tensor, Tensor] | None = None  # of views, the whole tensors: what lies apart in all iterations
 
     @property
     def sides(self) -> tuple[tuple[str, Tensor, Space], tuple[str, Tensor, Space]]:
@@ -215,10 +216,12 @@ def regions_apart(subject: QuestionSubject) -> bool:
 
 
 def overlap_script(subject: QuestionSubject) -> Script:
-    """No address of the source is one of the destination, in the same place."""
+    """No address of the source is one of the destination, in the same place; behind views, of the whole tensors."""
     writer = writer_of(subject, "regions apart")
     ends: list[tuple[Position, Lin]] = []
-    for name, tensor, space in subject.sides:
+    tensors = subject.buffers or (subject.source, subject.dest)
+    sides = [(name, tensor, space) for (name, _, space), tensor in zip(subject.sides, tensors, strict=True)]
+    for name, tensor, space in sides:
         at = any_position(writer, tensor, space, subject.dtype_bits, f"{name}.at")
         ends.append((at, address_of(tensor, space, subject.dtype_bits, at)))
     same = [f"(= {text_of(ends[0][1])} {text_of(ends[1][1])})"]
@@ -226,7 +229,7 @@ def overlap_script(subject: QuestionSubject) -> Script:
         if place in ends[0][0].places:
             a, b = (
                 at.places[place] + getattr(tensor, f"at_{place}")
-                for (at, _), (_, tensor, _) in zip(ends, subject.sides, strict=True)
+                for (at, _), (_, tensor, _) in zip(ends, sides, strict=True)
             )
             same.append(f"(= {text_of(a)} {text_of(b)})")
     writer.claim("regions", "core/overlap", conjunction(same))

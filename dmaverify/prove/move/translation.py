@@ -7,7 +7,7 @@ the distance between the origins, each cell gets the unit of its own element, pa
 is which units are moved: the runs of all commands, sorted, must not meet, must lie in the region, and what they leave
 out must be padding that may hold anything. Outer loops that all commands share are looked at once. Runs are listed
 (their number grows with the pieces, not with the bytes); None where there are too many, or where the commands are no
-such copy.
+such copy. Whatever is copied, an element in no run of what commands write is written by none of them.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ def copies_bytes(source: Layout, dest: Layout, commands: Sequence[Command]) -> L
         first = (global_address(port, port.base) for port in (command.read, command.write))
         if next(first) + distance != next(first):
             return None
-    bases = (global_address(c.write, c.write.base) - dest.origin for c in commands)
-    digits, nests = _of_one_turn(dest, [(base, _loops(c)) for base, c in zip(bases, commands, strict=True)])
+    digits, nests = _of_one_turn(dest, _written(dest, commands))
     region, moved = _runs([(0, digits)]), _runs(nests)
     if region is None or moved is None or dest.kind_at((0,) * len(dest.digits)) is not None:
         return None
@@ -61,6 +60,41 @@ def copies_bytes(source: Layout, dest: Layout, commands: Sequence[Command]) -> L
         if kind is not Kind.TOP:
             return None
     return "all" if gaps is not None and next(left, None) is None else None
+
+
+def unwritten(dest: Layout, commands: Sequence[Command]) -> Literal["none"] | int | None:
+    """The address of an element that no command writes, wherever the commands write besides, and once or more often;
+    "none" where every element is written; None where this does not tell.
+    """
+    import numpy as np
+
+    region, written = _runs([(0, [(d.slots, d.step) for d in dest.digits])]), _runs(_written(dest, commands))
+    if region is None or written is None:
+        return None
+    last = np.concatenate(([-MOST_ADDRESS], np.maximum.accumulate(written[1])))
+    first = np.concatenate((written[0], [MOST_ADDRESS]))
+    gaps, at = np.flatnonzero(last < first), 0
+    left = MOST_GAPS
+    for here, stop in zip(*(side.tolist() for side in region), strict=True):
+        while at < len(gaps) and first[gaps[at]] <= here:
+            at += 1
+        for low, high in ((int(last[gap]), int(first[gap])) for gap in gaps[at:]):
+            if low >= stop:
+                break
+            for unit in range(max(here, low), min(stop, high)):
+                values = dest.values_at(dest.origin + unit)
+                inside = values is not None and not any(values[i] for i in dest.beyond_index)
+                if values is not None and inside and dest.kind_at(values) is None:
+                    return dest.origin + unit
+                left -= 1
+                if not left:
+                    return None
+    return "none"
+
+
+def _written(dest: Layout, commands: Sequence[Command]) -> list[Nest]:
+    """What commands write, as nests from where the region begins."""
+    return [(global_address(c.write, c.write.base) - dest.origin, _loops(c)) for c in commands]
 
 
 def _loops(command: Command) -> list[tuple[int, int]]:

@@ -90,7 +90,7 @@ class _Finder:
                 self.points += 1
             if status not in (Status.PROVED, Status.REFUTED) or (self.points > MOST_POINTS < count_of(self.template)):
                 break
-        if isinstance(found, Mapping):
+        if isinstance(found, Mapping) and not any(one.holds(found) for one in (*self.cover.regions, *self.broken)):
             self.left.append(f"{sizes_text(found)} and others")
         return "open"
 

@@ -56,7 +56,7 @@ class SizedQuestions:
         bits, name = target.dtypes[transfer.dtype], f"move {self.moves}, "
         subject = QuestionSubject(
             transfer.source, transfer.dest, spaces, bits, commands, readings, definitions(),
-            dict.fromkeys(asked, "proved"), name, sizes,
+            dict.fromkeys(asked, "proved"), name, sizes, transfer.buffers,
         )  # fmt: skip
         found = questions_of(subject)
         self.scripts += found.scripts
