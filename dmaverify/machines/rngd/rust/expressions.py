@@ -153,6 +153,7 @@ class Expressions(RustArithmetic):
         parts = [self.merged(self.value(code, one, frame, wanted), wanted) for one in elements]
         if length is not None:
             count = self.value(code, length, frame, None)
+            self.makes_room(count)
             times = count.single if isinstance(count, Numbers) else None
             self.ledger.lose(parts[0] if parts and times != 1 else None)
             made = listed(parts * times) if times and times <= MAX_LISTED else Sequence(parts[0], times)
