@@ -29,6 +29,7 @@ from dmaverify.machines.rngd.rust.values import (
     Numbers,
     Opaque,
     Pending,
+    Pipeline,
     Record,
     RustTensor,
     Sequence,
@@ -126,7 +127,7 @@ class Expressions(RustArithmetic):
         if isinstance(wanted, RustTensor) and not isinstance(value, RustTensor):
             return self.received(wanted, sources_of(value), here=True)
         if isinstance(wanted, Opaque):
-            same = isinstance(value, (Configuration, Record)) or value == wanted
+            same = isinstance(value, (Configuration, Pipeline, Record)) or value == wanted
             return value if same else Opaque(wanted.what, sources_of(value))
         return value if known(value) and not isinstance(value, Opaque) else self.unfollowed(wanted)
 
