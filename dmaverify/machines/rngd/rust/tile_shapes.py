@@ -162,9 +162,11 @@ def extent(old: Expr, index: Expr) -> int | None:
 
 def _extent_by_digits(old: DigitForm | None, index: DigitForm | None) -> int | None:
     """The same for an index of one digit in a mapping whose digits do not depend on one another."""
-    if old is None or index is None or len(index.digits) != 1 or any(len(guard.terms) > 1 for guard in old.guards):
+    if old is None or index is None or len(index.digits) != 1 or not old.boxed:
         return None
     one = index.digits[0]
+    if one.axis is None:
+        return one.live
     end = one.weight * one.slots
     within = [d for d in old.digits if d.axis == one.axis and d.weight < end]
     if any(end % d.weight for d in within):

@@ -110,7 +110,7 @@ def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
     if live is None:
         return made.with_field(tile.place, Unknown(f"which starts of `{plain(index)}` exist is not decided", tile.span))
     problems = shape
-    start, given, fits, last = tile.start, "", length <= live, max(0, live - length)
+    start, given, fits, last = tile.start, "", length <= index.size, max(0, live - length)
     if start is None:
         start = Numbers(0, last, 1 if last else 0, False)
         surely = tile.when.always and all(tile.when.turns.values()) and not tile.passed
@@ -174,7 +174,7 @@ def _along_one_digit(form: DigitForm, index: Expr, start: Numbers) -> Numbers | 
     moved = own.digits[0]
     inside = [
         d for d in form.digits
-        if d.axis == moved.axis and d.weight <= moved.weight and moved.weight * moved.slots <= d.weight * d.slots
+        if d.axis == moved.axis and d.weight <= moved.weight and moved.weight * moved.live <= d.weight * d.live
     ]  # fmt: skip
     if len(inside) != 1 or moved.weight % inside[0].weight:
         return None
@@ -182,11 +182,11 @@ def _along_one_digit(form: DigitForm, index: Expr, start: Numbers) -> Numbers | 
 
 
 def _position(form: DigitForm, axis: str, coordinate: int) -> int:
-    digits = sorted((d for d in form.digits if d.axis == axis), key=lambda d: -d.weight)
-    total = 0
-    for number, digit in enumerate(digits):
-        value = coordinate // digit.weight
-        total += (value if number == 0 else value % digit.slots) * digit.step
+    """Where a coordinate lies; the outermost of the digits that hold it counts on beyond its slots."""
+    total, rest = 0, coordinate
+    for number, digit in enumerate(sorted((d for d in form.digits if d.axis == axis), key=lambda d: -d.weight)):
+        value = rest // digit.weight if number == 0 else min(rest // digit.weight, digit.slots - 1)
+        total, rest = total + value * digit.step, rest - value * digit.weight
     return total
 
 
@@ -252,7 +252,7 @@ def _start_problems(
             f"a window of {length} of `{plain(index)}`, which has {index.size} positions", tile.span,
             f"at most {index.size}", fatal=False,
         )  # fmt: skip
-    elif start.high + length > live or start.low < 0:
+    elif start.high + length > max(live, length) or start.low < 0:  # from 0 on the mapping shows what is padding
         last = start.high if start.high + length > live else start.low
         yield PlanProblem(
             f"the tile starts at {last} and keeps {length}, beyond the {live} positions of `{plain(index)}`",
