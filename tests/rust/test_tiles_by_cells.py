@@ -156,3 +156,19 @@ def test_tiles_beside_padding_inside_a_digit_lie_where_their_elements_do(
     text += f"fn k(ctx: &mut Context, x: &T) -> T {{ let mut y = T::new();\n{lines}\ny }}\n"
     found = {one.status.value for one in verdicts(plan(text, "use furiosa_opt_std::prelude::*;\n"))}
     assert ("refuted" if "refuted" in found else min(found)) == status
+
+
+@pytest.mark.parametrize(("whole", "start", "status"), [
+    ("B # 22 / 11, B # 22 % 11", 0, "proved"), ("B # 22 / 11, B # 22 % 11", 2, "unknown"),
+    ("B # 22 % 11, B # 22 / 11", 1, "proved"), ("B # 22 % 11, B # 22 / 11", 2, "unknown"),
+])  # fmt: skip
+def test_a_tile_that_shows_padding_as_elements_where_it_starts_is_not_proved(
+    whole: str, start: int, status: str
+) -> None:
+    """Of 16 elements in rows of 11, the second row has five: 4 from 2 on reach beyond them, though not beyond a row."""
+    new = whole.replace("B # 22 % 11", "B # 22 % 11 = 4")
+    dest = f"DmTensor<i8, m![1], m![1 # 2], m![Q], m![{new}, W]>"
+    view = f"tile::<m![B # 22 % 11], 4, m![{whole.replace('B # 22 % 11', 'B # 22 % 11 = 4 # 11')}, W]>({start})"
+    text = f"axes![B = 16, W = 8, Q = 64];\nfn k(ctx: &mut Context, x: &HbmTensor<i8, m![1], m![{whole}, W]>) {{\n"
+    text += f"let d: {dest} = x.view().{view}.to_dm(&mut ctx.tdma); }}\n"
+    assert [one.status.value for one in verdicts(plan(text, "use furiosa_opt_std::prelude::*;\n"))] == [status]

@@ -45,6 +45,7 @@ from dmaverify.machines.rngd.rust.tile_shapes import (
     form_of,
     moves_an_axis,
     shows_padding,
+    shows_padding_at,
 )
 from dmaverify.machines.rngd.rust.values import (
     PLACES,
@@ -129,8 +130,18 @@ def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
     known = offset is not None and not given
     if offset is None:
         offset = Numbers(0, whole.size, 1, False)
+    shown = mutable or bool(problems) or _shows_elements(whole, index, new, offset)
+    if not shown:
+        said = f"whether `{plain(new)}` shows elements alone wherever its tile starts is not known: `{plain(whole)}`"
+        return made.with_field(tile.place, Unknown(f"{said} has padding there", tile.start_span))
     window = tensor.window.moved(tile.place, offset, open=not known, given=given)
     return replace(made, window=window, problems=(*tensor.problems, *problems), holds=forgotten(tensor.holds))
+
+
+def _shows_elements(whole: Expr, index: Expr, new: Expr, offset: Numbers) -> bool:
+    """Whether a view shows no padding of what it looks at as elements, wherever it is moved."""
+    places = range(offset.low, offset.high + 1, max(1, offset.step))
+    return shows_padding_at(whole, index, new, places) is False
 
 
 def _range_of(tile: TileCall, last: int) -> str:
