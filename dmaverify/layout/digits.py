@@ -108,6 +108,11 @@ class DigitForm:
         """Whether the cell with these digits is padding."""
         return any(guard.value(values) >= guard.bound for guard in self.guards)
 
+    @property
+    def boxed(self) -> bool:
+        """Whether each digit by itself decides where padding is: the live cells are all of a box (guards only grow)."""
+        return not self.pads(tuple(digit.live - 1 for digit in self.digits))
+
 
 # ---------------------------------------------------------------- one constructor at a time
 

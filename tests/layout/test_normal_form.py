@@ -212,3 +212,11 @@ def test_digits_carry_down_to_where_every_carried_step_is_a_multiple() -> None:
     even = layout_of(Tensor("dm", parse("B", AXES), slice=parse("A", AXES)), DM, 8)[0]
     assert gcd(*[d.step for d in found.digits][: _separable(found, 3)]) == 1
     assert [d.step for d in even.digits][_separable(even, 3) - 1] == 4
+
+
+@pytest.mark.parametrize(("text", "boxed"), [
+    ("A % 4, A / 4 # 6", True), ("A # 20 / 4, A # 20 % 4", True), ("A # 20 % 5, A # 20 / 5", False), ("A, B # 6", True),
+    ("(A, B) # 40", True), ("A # 20 % 10, B, A # 20 / 10", False),
+])  # fmt: skip
+def test_the_live_cells_are_those_of_a_box_where_its_last_one_is_live(text: str, boxed: bool) -> None:
+    assert digits_of(parse(text, {"A": 16, "B": 2})).boxed is boxed

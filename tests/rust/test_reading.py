@@ -317,3 +317,18 @@ def test_spans_stand_at_the_call_and_at_both_mappings_in_a_text_with_wide_charac
     assert item.transfer.span.text == "to_dm"
     assert item.transfer.source.element.span.text == "A, B"  # type: ignore[union-attr]
     assert (item.line, item.transfer.dest.element.span.text) == (7, "B")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("", "proved"),
+        (", { PaddingKind::Top }", "proved"),
+        (", { PaddingKind::Zero }", "refuted"),
+        (", { KIND }", "unknown"),
+    ],
+)
+def test_a_padding_that_is_written_as_a_type_has_the_kind_that_stands_there(kind: str, status: str) -> None:
+    given, made = "HbmTensor<i8, Chip, m![A]>", f"HbmTensor<i8, Chip, Padding<m![A], 512{kind}>>"
+    text = f"fn f(ctx: &mut Context, x: &{given}) -> {made} {{ x.to_hbm(&mut ctx.tdma) }}"
+    assert [one.status.value for one in verdicts(plan(text))] == [status]

@@ -260,6 +260,10 @@ CONSTANT = {  # what stops every run or none, whatever numbers it is given, whic
     "let k = [1, 2].split_at(3).0;": "let k = [1, 2].iter().rev();", "let mut v = vec![1]; v.remove(1);": "let mut v = vec![1]; v.clear();",
     "let mut v = vec![1, 2]; v.drain(1..3);": "let mut v = vec![1, 2]; v.drain(..);", "let k = (1..=0).last().unwrap();": "let k = (0..=1).last().unwrap();",
     "let k = [1, 2].iter().position(|&e| e == 3).unwrap();": "let k = [1, 2].iter().position(|&e| e == 3).is_some();", "let k = Ok::<u8, u8>(3).unwrap_err();": "let k = Ok::<u8, u8>(3).unwrap();",
+    "let k = &\"abc\"[5..];": "let k = &[1, 2, 3][1..];", "let k: Vec<u64> = Vec::with_capacity(usize::MAX);": "let k: Vec<u64> = Vec::with_capacity(8);",
+    "let k = vec![0u64; usize::MAX];": "let k = vec![0u64; 8];", "let mut v = vec![1]; v.reserve(usize::MAX);": "let mut v = vec![1]; v.reserve(8);",
+    "let c = std::cell::RefCell::new(3); let k = (c.borrow(), c.borrow_mut());": "let c = std::cell::Cell::new(3); let k = c.get();",
+    "let mut v = Some(3); v.take(); let k = v.unwrap();": "let v = Some(3); let k = v.unwrap();", "let k = std::collections::HashMap::<u8, u8>::new()[&3];": "let k = [3, 4][1];",
     "let k = [1, 2].iter().nth(2).unwrap();": "let k = [1, 2].iter().nth(1).unwrap();", "let k = Some(3).filter(|e| *e > 3).unwrap();": "let k = [3, 4].iter().rev().max().unwrap();",
 }  # fmt: skip
 

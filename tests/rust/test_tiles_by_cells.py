@@ -129,3 +129,46 @@ def test_tiles_in_drawn_loops_are_judged_as_they_run(seed: int) -> None:
 @pytest.mark.parametrize("seed", [*seeds(10, 32), 609])
 def test_tiles_behind_drawn_conditions_are_judged_as_they_run_for_every_parameter(seed: int) -> None:
     judged_as_it_runs(drawn_ways(seed))
+
+
+@pytest.mark.parametrize(
+    ("axes", "whole", "index", "length", "starts", "status"),
+    [
+        ("A = 4", "A % 2 # 5, A / 2", "A / 2", 1, (0, 1), "proved"),
+        ("A = 4", "A % 2 # 5, A / 2", "A / 2", 1, (0,), "refuted"),
+        ("A = 4", "A / 2, A % 2 # 3", "A / 2", 2, (0, 1), "refuted"),
+        ("A = 16, B = 2", "B, A % 4, A / 4 # 6", "B", 1, (1, 0), "proved"),
+        ("A = 16, B = 2", "B, A % 4, A / 4 # 6", "B", 1, (1,), "refuted"),
+        ("A = 2", "A # 8 / 4, A # 8 % 4", "A # 8 % 4", 3, (0,), "proved"),
+        ("A = 2", "A # 8 / 4, A # 8 % 4", "A # 8 % 4", 3, (1,), "refuted"),
+        ("A = 1", "A # 4 / 2, A # 4 % 2", "A # 4 / 2", 2, (0,), "proved"),
+    ],
+)
+def test_tiles_beside_padding_inside_a_digit_lie_where_their_elements_do(
+    axes: str, whole: str, index: str, length: int, starts: tuple[int, ...], status: str
+) -> None:
+    """The padding of an inner digit moved its tiles, or left open what they cover; an axis of one ended in an error."""
+    size = parse(index, {axis: int(n) for axis, n in re.findall(r"(\w) = (\d+)", axes)}).size
+    view = f"tile::<m![{index}], {length}, m![{whole.replace(index, f'{index} = {length} MARK {size}')}]>"
+    both = f"x.view().{view}(AT).to_hbm_view(&mut ctx.tdma, y.view_mut().{view.replace('MARK', '#{!}')}(AT));"
+    lines = "\n".join(both.replace("MARK", "#").replace("AT", str(start)) for start in starts)
+    text = f"type T = HbmTensor<i8, m![1], m![{whole}]>;\naxes![{axes}];\n#[device(chip = 1)]\n"
+    text += f"fn k(ctx: &mut Context, x: &T) -> T {{ let mut y = T::new();\n{lines}\ny }}\n"
+    found = {one.status.value for one in verdicts(plan(text, "use furiosa_opt_std::prelude::*;\n"))}
+    assert ("refuted" if "refuted" in found else min(found)) == status
+
+
+@pytest.mark.parametrize(("whole", "start", "status"), [
+    ("B # 22 / 11, B # 22 % 11", 0, "proved"), ("B # 22 / 11, B # 22 % 11", 2, "unknown"),
+    ("B # 22 % 11, B # 22 / 11", 1, "proved"), ("B # 22 % 11, B # 22 / 11", 2, "unknown"),
+])  # fmt: skip
+def test_a_tile_that_shows_padding_as_elements_where_it_starts_is_not_proved(
+    whole: str, start: int, status: str
+) -> None:
+    """Of 16 elements in rows of 11, the second row has five: 4 from 2 on reach beyond them, though not beyond a row."""
+    new = whole.replace("B # 22 % 11", "B # 22 % 11 = 4")
+    dest = f"DmTensor<i8, m![1], m![1 # 2], m![Q], m![{new}, W]>"
+    view = f"tile::<m![B # 22 % 11], 4, m![{whole.replace('B # 22 % 11', 'B # 22 % 11 = 4 # 11')}, W]>({start})"
+    text = f"axes![B = 16, W = 8, Q = 64];\nfn k(ctx: &mut Context, x: &HbmTensor<i8, m![1], m![{whole}, W]>) {{\n"
+    text += f"let d: {dest} = x.view().{view}.to_dm(&mut ctx.tdma); }}\n"
+    assert [one.status.value for one in verdicts(plan(text, "use furiosa_opt_std::prelude::*;\n"))] == [status]

@@ -256,6 +256,7 @@ class RustArithmetic(Doubts):
             return part
         at = self.value(code, inner[1], frame, None) if len(inner) > 1 else Unknown("")
         if not isinstance(whole, Sequence):
+            self.unlisted(code, node, frame)
             return Unknown("an element of something")
         if isinstance(at, Sequence):
             return self._several(whole, at)
@@ -273,6 +274,11 @@ class RustArithmetic(Doubts):
         elif whole.count is None and not self._of_caller(code, inner[0]):
             self.perhaps_ends()
         return found
+
+    def unlisted(self, code: Code, node: Node, frame: Frame) -> None:
+        """That something has an element that nobody knows of is a condition, where no run gives it others."""
+        if not self.hangs(code, node, frame) and not self._of_caller(code, node):
+            self.perhaps_ends()
 
     def _misses(self, code: Code, node: Node, at: Value, count: WayTerm, frame: Frame) -> WayTerm:
         """That a list of so many elements has none at a place."""

@@ -55,7 +55,7 @@ class EffectLedger:
     referred: set[int] = field(default_factory=set)  # that a name stands for which is a reference to be written through
     received: dict[int, RustTensor] = field(default_factory=dict)  # what such code gives: nobody knows who wrote it
     beside: list[Site] = field(default_factory=list)  # transfers that do not run as the constants are
-    refused: list[Unjudged] = field(default_factory=list)  # stages of the Tensor Unit that the library does not take
+    refused: list[Finding | Unjudged] = field(default_factory=list)  # stages that the library does not take
 
     # what is made here and how long it is needed
     clock: int = 0

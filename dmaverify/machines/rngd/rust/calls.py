@@ -114,7 +114,8 @@ class Calls(Pipelines):
         before, self.let = self.let, self.let if name in TRANSFERS else ""
         receiver = self.value(code, target, frame, expected if name in _SAME or name in _WHOLE else None)
         self.let = before
-        receiver = self.unwrapped(receiver) if name in ("unwrap", "expect") else receiver
+        if name in ("unwrap", "expect"):
+            receiver = self.unwrapped(receiver, emptied=self._emptied(code, target))
         if name in TRANSFERS:
             given = self.types.arguments(code, generics, frame)
             return self.transfer_call(code, node, name_node, receiver, given, arguments, frame, expected)
@@ -127,6 +128,12 @@ class Calls(Pipelines):
             if made is not None:
                 return made
         return self._other(code, node, name, receiver, generics, arguments, frame, expected)
+
+    def _emptied(self, code: Code, target: Node) -> bool:
+        """Whether the function that is read may take away what a name holds, or lend it to somebody who does."""
+        name, text = code.text(target), self.item.code.text(self.item.node) if self.item is not None else ""
+        taken = rf"\b{re.escape(name)}\s*\.\s*take\b|&\s*mut\s+{re.escape(name)}\b"
+        return target.type == "identifier" and re.search(taken, text) is not None
 
     def transfer_call(
         self, code: Code, node: Node, name: Node, receiver: Value, generics: tuple[Value, ...], arguments: list[Node],

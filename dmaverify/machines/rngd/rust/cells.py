@@ -67,7 +67,7 @@ def cover_of(tensor: RustTensor, sizes: Sequence[int]) -> RowAccess | None:
     for place, size in zip(reversed(PLACES[tensor.tier]), reversed(sizes), strict=True):
         expr = tensor.expr(place)
         form = form_of(expr)
-        if form is None or expr.size != size or any(len(guard.terms) > 1 for guard in form.guards):
+        if form is None or expr.size != size or not form.boxed:
             return None
         scales[place] = scale
         runs += [(digit.live, digit.step * scale) for digit in form.digits if digit.live > 1]

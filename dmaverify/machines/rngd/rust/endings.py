@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
-from dmaverify.machines.rngd.rust.code import is_given
+from dmaverify.machines.rngd.rust.code import is_given, named
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import in_prelude, methods_named
 from dmaverify.machines.rngd.rust.module import Item, NameScope
@@ -57,9 +57,9 @@ numbers; of `unwrap` that is asked where it stands.
 """
 _OF_LISTS = re.compile(
     r"(?:split_at|rotate|select_nth|copy|clone|swap)_\w+|split_at|split_off|remove|insert|swap|drain|splice|windows"
-    r"|r?chunks(?:_exact)?(?:_mut)?|step_by|ilog|clamp|(?:unwrap|expect)_err"
+    r"|r?chunks(?:_exact)?(?:_mut)?|step_by|ilog|clamp|(?:unwrap|expect)_err|borrow(?:_mut)?|extend_from_within"
 )
-_OF_TEXT = re.compile(r"from_(?:digit|str_radix)|to_digit")
+_OF_TEXT = re.compile(r"from_(?:digit|str_radix|secs_f32|secs_f64)|to_digit")
 """Methods and functions of the standard library that stop for some of what they are given, in every build."""
 
 
@@ -69,6 +69,11 @@ def _may_stop(code: Code, node: Node, name: str) -> bool:
     method = function is not None and function.type == "field_expression"
     whole = given is not None and code.text(given) == "(..)"
     return _OF_TEXT.fullmatch(name) is not None or (method and not whole and _OF_LISTS.fullmatch(name) is not None)
+
+
+_MAKES_ROOM = {"with_capacity", "reserve", "reserve_exact", "repeat", "resize"}
+MAX_ROOM = 1 << 32
+"""Elements for which there is room in every memory."""
 
 
 class Endings(Sites):
@@ -100,6 +105,9 @@ class Endings(Sites):
         comes back. That it does for some is a condition; where no run gives it others, it does for all or none.
         """
         hangs, own = self.hangs(code, node, frame), bool(methods_named(frame.scope, name))
+        given = node.child_by_field_name("arguments")
+        if name in _MAKES_ROOM and given is not None and named(given):
+            self.makes_room(self.types.number(code, named(given)[0], frame))
         if (own or _COMES_BACK.fullmatch(name) is None) if hangs else (not own and _may_stop(code, node, name)):
             self.perhaps_ends()
         if id(value) in self.scalars or id(value) in self.meant or (isinstance(value, RustTensor) and not hangs):
@@ -108,14 +116,19 @@ class Endings(Sites):
         self.unfollowed_calls[id(made)] = made
         return made
 
+    def makes_room(self, many: Value | None) -> None:
+        """That there is room for very many elements is a condition."""
+        if isinstance(many, Numbers) and many.low > MAX_ROOM:
+            self.perhaps_ends()
+
     def perhaps_ends(self) -> None:
         """A run may end here, which is not known: that some run does not is a condition."""
         with self.walk.chosen(self.walk.unsaid()):
             self.walk.leave("program")
 
-    def unwrapped(self, value: Value) -> Value:
-        """What `unwrap` and `expect` ask of that it is something."""
-        if id(value) in self.unfollowed_calls and id(value) not in self.absent:
+    def unwrapped(self, value: Value, *, emptied: bool = False) -> Value:
+        """What `unwrap` and `expect` ask of that it is something; `emptied`: what may have been changed before."""
+        if (emptied or id(value) in self.unfollowed_calls) and id(value) not in self.absent:
             self.perhaps_ends()
         return self.something(value, "program")
 

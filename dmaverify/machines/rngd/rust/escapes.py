@@ -91,7 +91,10 @@ def _close(text: str, at: int) -> int:
     return len(text)
 
 
-def constructed(name: str, given: tuple[Value, ...]) -> Map | None:
+_KIND = re.compile(r"\{?\s*(?:(?:\w+::)*PaddingKind::)?(Top|Zero|Bottom)\s*\}?")
+
+
+def constructed(name: str, given: tuple[Value, ...]) -> Map | Unknown | None:
     """The types that `m!` expands to, where somebody writes them out."""
     if name == "Identity" and not given:
         return Map(ONE)
@@ -102,8 +105,11 @@ def constructed(name: str, given: tuple[Value, ...]) -> Map | None:
     if len(parts) != 1 or len(sizes) != 1:
         return None
     if name == "Padding":
-        bottom = any(isinstance(value, Opaque) and "Bottom" in value.what for value in given)
-        return Map(Padding(parts[0], sizes[0], Kind.BOTTOM if bottom else Kind.TOP))
+        kinds = [value for value in given if not isinstance(value, (Map, Numbers))]
+        told = [_KIND.fullmatch(value.what) for value in kinds if isinstance(value, Opaque)]
+        if kinds and (len(told) != 1 or told[0] is None):
+            return Unknown("the kind of a padding is not known here")
+        return Map(Padding(parts[0], sizes[0], Kind[told[0][1].upper()] if told and told[0] is not None else Kind.TOP))
     if name == "Stride":
         return Map(Stride(parts[0], sizes[0]))
     if name == "Modulo":

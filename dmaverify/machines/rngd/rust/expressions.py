@@ -29,6 +29,7 @@ from dmaverify.machines.rngd.rust.values import (
     Numbers,
     Opaque,
     Pending,
+    Pipeline,
     Record,
     RustTensor,
     Sequence,
@@ -126,7 +127,7 @@ class Expressions(RustArithmetic):
         if isinstance(wanted, RustTensor) and not isinstance(value, RustTensor):
             return self.received(wanted, sources_of(value), here=True)
         if isinstance(wanted, Opaque):
-            same = isinstance(value, (Configuration, Record)) or value == wanted
+            same = isinstance(value, (Configuration, Pipeline, Record)) or value == wanted
             return value if same else Opaque(wanted.what, sources_of(value))
         return value if known(value) and not isinstance(value, Opaque) else self.unfollowed(wanted)
 
@@ -153,6 +154,7 @@ class Expressions(RustArithmetic):
         parts = [self.merged(self.value(code, one, frame, wanted), wanted) for one in elements]
         if length is not None:
             count = self.value(code, length, frame, None)
+            self.makes_room(count)
             times = count.single if isinstance(count, Numbers) else None
             self.ledger.lose(parts[0] if parts and times != 1 else None)
             made = listed(parts * times) if times and times <= MAX_LISTED else Sequence(parts[0], times)

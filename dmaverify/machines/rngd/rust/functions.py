@@ -90,7 +90,7 @@ class Functions(Endings):
             return self._built(made_here or Record(named_type, {}), arguments, code, frame)
         holder = code.text(path).split("<")[0] if path is not None else ""
         if path is not None and name in _BEGIN_LIST and parts_of(holder)[-1:] and parts_of(holder)[-1] in LISTS:
-            self.handed(code, arguments, frame)
+            self.makes_room(next(iter(self.handed(code, arguments, frame)), None))
             return self.filled_list(expected)
         if len(arguments) == 1 and _holds_its_argument(frame.scope, parts_of(holder), name):
             inner = self.another(self.value(code, arguments[0], frame, expected))

@@ -19,8 +19,9 @@ from dmaverify.machines.rngd.rust.code import arguments_in, child, named, parse_
 from dmaverify.machines.rngd.rust.declares import ASSERTS, KNOWN_MACROS, STOPS
 from dmaverify.machines.rngd.rust.endings import ASSERTIONS, build_choice
 from dmaverify.machines.rngd.rust.expressions import Expressions
+from dmaverify.machines.rngd.rust.fragments import plain
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.macros import Expansion, expand
+from dmaverify.machines.rngd.rust.macros import Expansion, Rules, expand
 from dmaverify.machines.rngd.rust.module import NameScope
 from dmaverify.machines.rngd.rust.values import Opaque, Unknown, Value, sources_of
 from dmaverify.program.ways import OnWay
@@ -49,15 +50,15 @@ class Invocations(Expressions):
         called = code.text(name).split("::")[-1]
         if called == "m":
             return self.types.mapping(code, node, frame)
-        rules = frame.scope.macro(called)
+        rules = frame.scope.macro(called, None if "::" in code.text(name) else code.span(node))
         if rules is not None and self.expansions < MOST_EXPANSIONS:
             self.expansions += 1
-            made = expand(rules[0], code, body)
+            made = expand(rules, code, body)
             if made is not None:
-                anew, alone = partial(_bound_anew, code, node, frame, called), node.parent
+                anew, alone = partial(_bound_anew, code, node, frame, rules), node.parent
                 stands = alone is None or alone.type in ("expression_statement", "block")
                 return self._expanded(made, frame, expected, anew, _STATEMENTS if stands else _EXPRESSION)
-        text = code.text(body)[1:-1]
+        text = plain(code.text(body)[1:-1])
         if rules is not None or called not in (*KNOWN_MACROS, "i"):
             self._not_expanded(text if rules is None else None, frame)
             self.comes_back(code, body, f"{called}!", Opaque(""), frame)
@@ -65,17 +66,17 @@ class Invocations(Expressions):
             again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){[", "];}")
             made_list = next((one for one in walk(tree) if one.type == "array_expression"), None)
             return self.value(again, made_list, frame, expected) if made_list is not None else Unknown("")
-        plain = rules is None and called in KNOWN_MACROS
-        if called in ("axes", "i") or not (plain or "." in text):
+        told = rules is None and called in KNOWN_MACROS
+        if called in ("axes", "i") or not (told or "." in text):
             return Opaque(f"{called}!")
         again, given = arguments_in(code, text, body.start_byte + 1)
         given = given[:1] if called == "matches" else given
-        checks = [build_choice(ASSERTIONS)] if plain and called.startswith("debug_") else []
+        checks = [build_choice(ASSERTIONS)] if told and called.startswith("debug_") else []
         with self.walk.chosen(OnWay(tuple(checks))):
             parts = [self.value(again, one, frame, None) for one in given]
-            if plain and called in STOPS:
+            if told and called in STOPS:
                 self.stop()
-            elif plain and called.removeprefix("debug_") in ASSERTS:
+            elif told and called.removeprefix("debug_") in ASSERTS:
                 self.asserted(again, called, given, frame)
         return Opaque(f"{called}!", frozenset().union(*map(sources_of, parts)))
 
@@ -148,20 +149,19 @@ def _variables(code: Code, body: Node, given: Callable[[Node], bool]) -> dict[st
     return found
 
 
-def _bound_anew(code: Code, call: Node, frame: Frame, macro: str, name: str) -> bool | None:
+def _bound_anew(code: Code, call: Node, frame: Frame, rules: Rules, name: str) -> bool | None:
     """Whether a variable may have been bound anew between the definition of a macro and a call of it; None where the
     macro stands outside of functions, which sees none.
     """
     scope: NameScope | None = frame.scope
-    while scope is not None and macro not in scope.macros:
+    while scope is not None and not (rules.name in scope.macros and rules in scope.macros[rules.name].chain()):
         scope = scope.around
     if scope is None or scope.kind != "block":
         return None
-    _, defined = scope.macros[macro]
     block = call.parent
-    while block is not None and not (found := _definitions(code, block, macro)):
+    while block is not None and not (found := _definitions(code, block, rules.name)):
         block = block.parent
-    if defined is not code or block is None or len(found) != 1:
+    if rules.code is not code or block is None or len(found) != 1:
         return True
     after = (one for one in walk(block) if found[0].end_byte <= one.start_byte < call.start_byte)
     silent = {called for called in _BINDS_NONE if frame.scope.macro(called) is None}
@@ -192,7 +192,9 @@ def _may_bind(code: Code, node: Node, silent: set[str]) -> Iterator[str]:
         yield code.text(pattern)
 
 
-_MAKES = re.compile(r"\b(?:const|static|type|fn|struct|enum|union|trait|mod)\s+(?:mut\s+)?(\$?\w+)|\buse\b([^;]*)")
+_MAKES = re.compile(
+    r"\b(?:const|static|type|fn|struct|enum|union|trait|mod|macro_rules\s*!)\s+(?:mut\s+)?(\$?\w+)|\buse\b([^;]*)"
+)
 _CALLS = re.compile(r"\b(\w+)\s*!")
 
 
@@ -208,11 +210,11 @@ def items_made(code: Code, block: Node, scope: NameScope) -> set[str]:
                 macro = todo.pop()
                 rules = scope.macro(macro) if macro not in seen else None
                 seen.add(macro)
-                for _, text in rules[0].arms if rules is not None else ():
+                for _, text in rules.arms if rules is not None else ():
                     todo += _CALLS.findall(text)
                     for own, used in _MAKES.findall(text):
                         given = own.startswith("$") or "$" in used
-                        found |= set(re.findall(r"\w+", code.text(call) if given else f"{own} {used}"))
+                        found |= set(re.findall(r"\w+", code.text(call.children[-1]) if given else f"{own} {used}"))
     return found
 
 

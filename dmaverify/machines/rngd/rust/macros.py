@@ -10,47 +10,75 @@ expanded stands at its invocation.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from dmaverify.errors import Span
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import named, parse_made
+from dmaverify.machines.rngd.rust.fragments import (
+    FLAT,
+    OPEN,
+    TOKEN,
+    Undecided,
+    as_taken,
+    closing,
+    fragment_end,
+    taken_as,
+    tokens_of,
+)
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_TEXT = 400_000
-_TOKEN = re.compile(
-    r"//[^\n]*|/\*.*?\*/|r#*\"|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])'|'?[A-Za-z_]\w*|\d[\w.]*"
-    r"|::|=>|->|\.\.=?|&&|\|\||<<=?|>>=?|[-+*/%&|^<>=!]=|\S",
-    re.DOTALL,
-)
 _DECLARED = re.compile(r"\blet\s+([^=;]+)|\bfor\s+([^{};]+?)\s+in\b|\|([^|;{}]*)\||[{,]([^{},;=]+)=>")
 """Patterns that bind names: of `let`, loops, closures and arms."""
 _VARIABLE = re.compile(r"(?<![$\w.:])([a-z_]\w*)\b(?!\s*(?:::|!|\())")
 _OPERATORS = {
     "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "as", "&&", "||", "==", "!=", "<", "<=", ">", ">=", "..", "..=",
 }  # fmt: skip
-_OPEN, _CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
-_ANGLED = {"ty", "path"}
+_SIGNS = ("*", "+", "?")
+_CALLED = re.compile(r"[A-Za-z_]\w*\s*!\s*[(\[{]")
 _BLOCKS = {"if", "match", "{", "unsafe", "loop"}  # begin expressions that end with their block where a statement begins
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rules:
-    """The arms of one macro: tokens of the pattern, text of the body."""
+    """The arms of one macro: tokens of the pattern, text of the body. `at`: where it is defined, in `code`; `earlier`:
+    the definition of its name before it; one without arms is not known.
+    """
 
     name: str
-    arms: tuple[tuple[tuple[str, ...], str], ...]
+    arms: tuple[tuple[tuple[str, ...], str], ...] = ()
+    code: Code | None = None
+    at: Span | None = None
+    earlier: Rules | None = None
+
+    def seen_from(self, call: Span | None) -> Rules | None:
+        """The last definition before a call, where both stand in one text."""
+        return next((one for one in self.chain() if one.at is None or call is None or _stands(one.at, call)), None)
+
+    def chain(self) -> Iterator[Rules]:
+        """The definition and those before it, the last one first."""
+        one: Rules | None = self
+        while one is not None:
+            yield one
+            one = one.earlier
+
+
+def _stands(at: Span, call: Span) -> bool:
+    """Whether what stands there is defined where a call stands."""
+    return at.source != call.source or at.start <= call.start
 
 
 @dataclass
 class _Bound:
-    """What variables stand for: a text, or one binding for each round of a repetition."""
+    """What variables stand for, a text of a kind, or one binding for each round of a repetition."""
 
-    texts: dict[str, str]
+    texts: dict[str, tuple[str, str]]
     rounds: list[tuple[tuple[str, ...], list[_Bound]]]
 
 
@@ -58,11 +86,7 @@ _Parts = list[tuple[str, bool]]
 """Texts of an expansion, and whether the caller wrote each."""
 
 
-def tokens_of(text: str) -> list[str]:
-    return [found[0] for found in _TOKEN.finditer(text) if not found[0].startswith(("//", "/*"))]
-
-
-def read_rules(code: Code, node: Node) -> Rules:
+def read_rules(code: Code, node: Node, earlier: Rules | None = None) -> Rules:
     """The arms of a `macro_definition`."""
     name = node.child_by_field_name("name")
     arms = []
@@ -71,7 +95,7 @@ def read_rules(code: Code, node: Node) -> Rules:
             left, right = rule.child_by_field_name("left"), rule.child_by_field_name("right")
             if left is not None and right is not None:
                 arms.append((tuple(tokens_of(code.text(left)[1:-1])), code.text(right)[1:-1]))
-    return Rules(code.text(name) if name is not None else "", tuple(arms))
+    return Rules(code.text(name) if name is not None else "", tuple(arms), code, code.span(node), earlier)
 
 
 @dataclass(frozen=True)
@@ -88,12 +112,16 @@ class Expansion:
 
 
 def expand(rules: Rules, code: Code, body: Node) -> Expansion | None:
-    """What `name! { body }` becomes; None where no arm matches."""
-    given = tokens_of(code.text(body)[1:-1])
+    """What `name! { body }` becomes; None where no arm matches, or nobody knows which."""
+    written = code.text(body)[1:-1]
+    given = tokens_of(written)
     for pattern, text in rules.arms:
-        bound = _Bound({}, [])
-        if _match(list(pattern), given, bound):
-            parts = _transcribe(_hygienic(text, set(given)), bound)
+        try:
+            bound = _matched(pattern, given)
+        except Undecided:
+            return None
+        if bound is not None:
+            parts = _transcribe(_hygienic(text, {found[0] for found in TOKEN.finditer(written)}), bound)
             made, ranges = "".join(text for text, _ in parts), list[tuple[int, int]]()
             if len(made) > MAX_TEXT:
                 return None
@@ -109,108 +137,70 @@ def expand(rules: Rules, code: Code, body: Node) -> Expansion | None:
 # ---------------------------------------------------------------- matching
 
 
-def _match(pattern: list[str], given: list[str], bound: _Bound) -> bool:
-    end = _prefix(pattern, given, 0, bound)
-    return end == len(given)
+def _matched(pattern: Sequence[str], given: Sequence[str]) -> _Bound | None:
+    ends = _ends(pattern, given, 0, _Bound({}, []))
+    return next((bound for end, bound in ends if end == len(given)), None)
 
 
-def _prefix(pattern: list[str], given: list[str], at: int, bound: _Bound) -> int:
-    """How far `given` goes when `pattern` has matched from `at`; -1 where it does not."""
+def _ends(pattern: Sequence[str], given: Sequence[str], at: int, bound: _Bound) -> Iterator[tuple[int, _Bound]]:
+    """How far `given` goes, and what is bound, when `pattern` has matched from `at`: each way to match it."""
     index = 0
     while index < len(pattern):
         token = pattern[index]
-        if token == "$" and pattern[index + 1 : index + 2] == ["("]:
-            close = _closing(pattern, index + 1)
-            at, index = _repeat(pattern, index + 2, close, given, at, bound)
-            if at < 0:
-                return -1
-        elif token == "$" and pattern[index + 2 : index + 3] == [":"]:
+        if token == "$" and pattern[index + 1 : index + 2] == ("(",):
+            yield from _repeated(pattern, index + 1, given, at, bound)
+            return
+        if token == "$" and pattern[index + 2 : index + 3] == (":",):
             name, kind = pattern[index + 1], pattern[index + 3] if index + 3 < len(pattern) else "tt"
-            follow = pattern[index + 4] if index + 4 < len(pattern) else None
-            end = _fragment(kind, given, at, follow)
-            if end <= at and kind != "vis":
-                return -1
+            end = fragment_end(kind, given, at)
+            if end is None:
+                return
             made = " ".join(given[at:end])
             alone = kind != "expr" or not (given[at] in _BLOCKS or _operates(given[at:end]))
-            bound.texts[name] = made if alone else f"({made})"
+            made = made if alone else f"({made})"
+            bound = _Bound({**bound.texts, name: (made, kind)}, bound.rounds)
             at, index = end, index + 4
         elif at < len(given) and given[at] == token:
             at, index = at + 1, index + 1
         else:
-            return -1
-    return at
+            return
+    yield at, bound
 
 
-def _repeat(pattern: list[str], start: int, close: int, given: list[str], at: int, bound: _Bound) -> tuple[int, int]:
-    """Matches `$( pattern[start:close] ) sep? *` as often as it goes; (place reached, index behind it)."""
-    inner, index = pattern[start:close], close + 1
-    separator = ""
-    if pattern[index : index + 1] and pattern[index] not in ("*", "+", "?"):
+def _repeated(
+    pattern: Sequence[str], start: int, given: Sequence[str], at: int, bound: _Bound
+) -> Iterator[tuple[int, _Bound]]:
+    """The same of a pattern from `$( .. ) sep? *` on, whose bracket opens at `start`; the most rounds first."""
+    close = closing(pattern, start)
+    inner, index, separator = pattern[start + 1 : close], close + 1, ""
+    if pattern[index : index + 1] and pattern[index] not in _SIGNS:
         separator, index = pattern[index], index + 1
-    rounds: list[_Bound] = []
-    while at < len(given):
-        one = _Bound({}, [])
-        end = _prefix(inner, given, at, one)
-        if end <= at:
+    sign, rest = pattern[index : index + 1], pattern[index + 1 :]
+    names = tuple(inner[i + 1] for i in range(len(inner) - 1) if inner[i] == "$" and inner[i + 1] != "(")
+    rounds, reached = list[_Bound](), [at]
+    while len(rounds) < (1 if sign == ("?",) else len(given) + 1):
+        begin = reached[-1]
+        after = begin + (1 if rounds and separator else 0)
+        found = (
+            next(_ends(inner, given, after, _Bound({}, [])), None) if given[begin:after] in ([], [separator]) else None
+        )
+        if found is None or (rounds and found[0] == begin):
             break
-        rounds.append(one)
-        at = end
-        if separator:
-            if given[at : at + 1] != [separator]:
-                break
-            at += 1
-    if separator and rounds and at and given[at - 1] == separator and pattern[index + 1 : index + 2] == ["$"]:
-        at -= 1  # the separator belongs to an optional trailing one
-    names = tuple(pattern[i + 1] for i in range(start, close) if pattern[i] == "$" and pattern[i + 1] != "(")
-    bound.rounds.append((names, rounds))
-    return at, index + 1
+        reached.append(found[0])
+        rounds.append(found[1])
+    for count in range(len(rounds), (sign == ("+",)) - 1, -1):
+        own = _Bound(bound.texts, [*bound.rounds, (names, rounds[:count])])
+        yield from _ends(rest, given, reached[count], own)
 
 
-def _closing(tokens: Sequence[str], at: int) -> int:
-    """The index of the bracket that closes the one at `at`, of tokens or of a text."""
-    depth = 0
-    for index in range(at, len(tokens)):
-        depth += (tokens[index] in _OPEN) - (tokens[index] in _CLOSE)
-        if depth == 0:
-            return index
-    return len(tokens)
-
-
-def _fragment(kind: str, given: list[str], at: int, follow: str | None) -> int:
-    """Where a fragment that starts at `at` ends."""
-    if at >= len(given):
-        return at
-    if kind in ("ident", "lifetime"):
-        return at + 1
-    if kind == "literal":
-        return at + (2 if given[at] == "-" else 1)
-    if kind == "tt":
-        return _closing(given, at) + 1 if given[at] in _OPEN else at + 1
-    if kind == "block":
-        return _closing(given, at) + 1 if given[at] == "{" else at
-    depth, index, angled = 0, at, 0
-    while index < len(given):
-        token = given[index]
-        if depth == 0 and angled <= 0 and (token in (",", ";", "=>") or token == follow):
-            break
-        depth += (token in _OPEN) - (token in _CLOSE)
-        if depth < 0:
-            break
-        if kind in _ANGLED:
-            angled += token in ("<", "<<") and len(token)
-            angled -= token in (">", ">>") and len(token)
-        index += 1
-    return index
-
-
-def _operates(tokens: list[str]) -> bool:
+def _operates(tokens: Sequence[str]) -> bool:
     """Whether an expression is an operation, which stays one operand wherever it is put."""
     if tokens[0] in ("-", "!"):
         return True
     depth = 0
     for before, token in pairwise(tokens):
-        depth += (before in _OPEN) - (before in _CLOSE)
-        operand = before in _CLOSE or before[-1].isalnum() or before[-1] in "_\"'"
+        depth += (before in OPEN) - (before in OPEN.values())
+        operand = before in OPEN.values() or before[-1].isalnum() or before[-1] in "_\"'" or taken_as(before)
         if depth == 0 and operand and token in _OPERATORS and tokens[0] not in ("|", "||", "move", "return"):
             return True
     return False
@@ -227,35 +217,39 @@ def _hygienic(text: str, given: set[str]) -> str:
     return text
 
 
-def _transcribe(text: str, bound: _Bound) -> _Parts:
-    """The body with its variables put in; repetitions once for each round."""
+def _transcribe(text: str, bound: _Bound, inside: bool = False) -> _Parts:
+    """The body with its variables put in; repetitions once for each round. `inside`: what another macro is given."""
     out: _Parts = []
-    at = 0
+    at, called = (
+        0,
+        [] if inside else [(found.end() - 1, closing(text, found.end() - 1)) for found in _CALLED.finditer(text)],
+    )
     while at < len(text) and len(out) < MAX_TEXT:
         sign = text.find("$", at)
         if sign < 0:
             out.append((text[at:], False))
             break
         out.append((text[at:sign], False))
-        at = _variable(text, sign, bound, out)
+        at = _variable(text, sign, bound, out, inside or any(first < sign < last for first, last in called))
     return out
 
 
-def _variable(text: str, sign: int, bound: _Bound, out: _Parts) -> int:
+def _variable(text: str, sign: int, bound: _Bound, out: _Parts, inside: bool) -> int:
     found = re.compile(r"\$([A-Za-z_]\w*)").match(text, sign)
     if found is not None:
-        own = found[1] in bound.texts
-        out.append((bound.texts[found[1]] if own else found[0] if found[1] != "crate" else "crate", own))
+        own = bound.texts.get(found[1])
+        made = (found[0] if found[1] != "crate" else "crate") if own is None else own[0]
+        out.append((made if own is None or not inside or own[1] in FLAT else as_taken(own[1], made), own is not None))
         return found.end()
     if text[sign : sign + 2] != "$(":
         out.append(("$", False))
         return sign + 1
-    close = _closing(text, sign + 1)
+    close = closing(text, sign + 1)
     inner = text[sign + 2 : close]
     tail = re.compile(r"\s*([^\s*+?\w]?)\s*([*+?])").match(text, close + 1)
     names = set(re.findall(r"\$([A-Za-z_]\w*)", inner))
     rounds = next((rounds for own, rounds in bound.rounds if names & set(own)), [])
     for number, one in enumerate(rounds):
         out.append((f"{tail[1] if tail else ''} " if number else "", False))
-        out += _transcribe(inner, _Bound({**bound.texts, **one.texts}, one.rounds))
+        out += _transcribe(inner, _Bound({**bound.texts, **one.texts}, one.rounds), inside)
     return tail.end() if tail is not None else close + 1

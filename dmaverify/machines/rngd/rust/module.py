@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dmaverify.errors import Span
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.cfg import built, configured
 from dmaverify.machines.rngd.rust.code import child, in_build
@@ -97,7 +98,7 @@ class NameScope:
     around: NameScope | None
     types: dict[str, Item] = field(default_factory=dict)
     values: dict[str, Item] = field(default_factory=dict)
-    macros: dict[str, tuple[Rules, Code]] = field(default_factory=dict)
+    macros: dict[str, Rules] = field(default_factory=dict)
     uses: list[UsePath] = field(default_factory=list)
     impls: list[tuple[Code, Node, NameScope]] = field(default_factory=list)  # those that the build has
     met: list[str] = field(default_factory=list)  # every name that is declared or imported, in order
@@ -230,14 +231,13 @@ class NameScope:
 
         return self._used(name, "module", self.scope_at, starred, opened)
 
-    def macro(self, name: str) -> tuple[Rules, Code] | None:
-        """A `macro_rules!` by its name: textual scope, here or around, and then anywhere from the crate's root."""
-        scope: NameScope | None = self
-        while scope is not None:
-            if name in scope.macros or name in scope.twins:
-                return scope.macros.get(name)
-            scope = scope.around
-        return None
+    def macro(self, name: str, call: Span | None = None) -> Rules | None:
+        """A `macro_rules!` by its name, as textual scope has it where a `call` stands, or last here or around; one
+        without arms where only the compiler knows which it is.
+        """
+        last = Rules(name) if name in self.twins else self.macros.get(name)
+        found = last.seen_from(call) if last is not None else None
+        return found or (self.around.macro(name, call) if self.around is not None else None)
 
 
 # ---------------------------------------------------------------- reading items
@@ -260,6 +260,7 @@ def fill(scope: NameScope, code: Code, nodes: Iterable[Node]) -> None:
         met, uses = len(scope.met), len(scope.uses)
         _take(scope, code, node, above)
         broken = node.has_error and node.type in ("const_item", "static_item", "type_item")
+        broken |= there is None and node.type == "macro_definition"  # another of its name, earlier or around, is seen
         if there is None or broken:
             names.update([*{*scope.met[met:]}] * (1 + broken))
             scope.uses[uses:] = [replace(use, sure=False) for use in scope.uses[uses:]]
@@ -303,7 +304,7 @@ def _take(scope: NameScope, code: Code, node: Node, attributes: tuple[str, ...])
     elif node.type == "macro_definition":
         name = node.child_by_field_name("name")
         if name is not None:
-            scope.macros[code.text(name)] = (read_rules(code, node), code)
+            scope.macros[code.text(name)] = read_rules(code, node, scope.macros.get(code.text(name)))
             scope.met.append(code.text(name))
     elif node.type in ("macro_invocation", "expression_statement"):
         made = node if node.type == "macro_invocation" else child(node, "macro_invocation")
@@ -374,11 +375,10 @@ def _invoke(scope: NameScope, code: Code, node: Node) -> None:
     if called == "axes" and scope.macro(called) is None:
         declare_axes(scope, code, body)
         return
-    rules = scope.macro(called) if scope.kind == "module" else None  # in a block it makes statements, not items
-    module = scope.module
-    if rules is None or len(module.expanded) >= MAX_EXPANSIONS or module.nested >= MAX_NESTED:
+    rules, module = scope.macro(called), scope.module
+    if rules is None or scope.kind != "module" or len(module.expanded) >= MAX_EXPANSIONS or module.nested >= MAX_NESTED:
         return
-    made = expand(rules[0], code, body)
+    made = expand(rules, code, body)
     if made is not None:
         module.expanded.append((made.code, made.root))
         module.nested += 1

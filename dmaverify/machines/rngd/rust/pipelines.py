@@ -37,6 +37,7 @@ from dmaverify.machines.rngd.rust.values import (
 )
 from dmaverify.targets.target import load_target
 from dmaverify.values import replace
+from dmaverify.verdict import Finding, Severity
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -133,11 +134,18 @@ class Pipelines(Assignments):
         self.flows = behind(before, words, ordered=self.library.orders_stages)
         if is_own_stage(frame.scope, name):
             self.flows = replace(self.flows, refused="", open=f"`.{name}()` may be one of this crate", typed=False)
-        if self.flows.refused and not self.walk.dead:
-            stage = node.child_by_field_name("function") or node
-            span = code.span(stage.child_by_field_name("field") or stage)
+        later = "" if self.library.orders_stages else behind(before, words, ordered=True).refused
+        if self.walk.dead or is_own_stage(frame.scope, name):
+            return
+        stage = node.child_by_field_name("function") or node
+        span = code.span(stage.child_by_field_name("field") or stage)
+        if self.flows.refused:
             why = f"in line {span.line} the library refuses {self.flows.refused}; nothing is judged of what is written"
             self.ledger.refused.append(Unjudged("core/definite", why, True, span=span))
+        elif later.startswith(f"`.{name}()`:") and not before.open:  # which stage follows which is no law of these
+            own = ".".join(map(str, self.library.version))
+            said = f"v0.6.0 of the library refuses {later}; stages of v{own} are not judged"
+            self.ledger.refused.append(Finding("core/definite", Severity.WARNING, said, span=span))
 
     def _bits(self, dtype: Value) -> int:
         """Bits of a type of elements; 0 of what is none."""

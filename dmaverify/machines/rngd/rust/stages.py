@@ -44,7 +44,7 @@ _WRITTEN: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("vector_narrow_split", "vector_widen_concat"), _FLOW),
     **dict.fromkeys(("switch", "vector_inter_slice_reduce"), ("slices", "time")), "vector_filter": ("time",),
     **dict.fromkeys(("cast", "commit_trim", "vector_narrow_trim", "vector_widen_pad"), ("packet",)),
-    "vector_intra_slice_reduce": ("reduced", *_FLOW),
+    "vector_intra_slice_reduce": ("reduced", *_FLOW), "vector_intra_slice_unzip": ("pairs", "tile", "time"),
 }  # fmt: skip
 """What the mappings among the generic arguments of each say of the stream behind it."""
 _ANEW = ("fetch", "contract_lane")
@@ -52,9 +52,10 @@ _ANEW = ("fetch", "contract_lane")
 _RETYPES = ("fetch_cast", "fetch_table_lookup", "cast", "commit_cast", "commit_cast_relu")
 _KEEPS = re.compile(
     r"vector_(?:init|final|stash|reinterpret|intra_slice_tag|fxp_to_fp|fp_to_fxp|fp_unary"
-    r"|(?:logic|fxp|clip|fp_binary|fp_ternary|fp_div)(?:_with_mode)?)"
+    r"|(?:logic|fxp|clip|fp_binary|fp_ternary|fp_div)(?:_with_mode)?"
+    r"|(?:logic|fxp|clip|fp)_zip(?:_with_mode)?)"
 )
-"""Stages of the Vector Engine that leave places as they are."""
+"""Stages of the Vector Engine that leave places as they are; those that zip leave those of each of two streams."""
 MOVING = frozenset(("fetch", "switch", "collect", "transpose", "commit_trim", "commit", "commit_view"))
 """Stages that leave every element what it is, wherever they put it."""
 

@@ -8,6 +8,7 @@ where a cell differs; all else is not said.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dmaverify.language.expr import Expr, Kind, Padding, Symbol, walk
@@ -162,15 +163,34 @@ def extent(old: Expr, index: Expr) -> int | None:
 
 def _extent_by_digits(old: DigitForm | None, index: DigitForm | None) -> int | None:
     """The same for an index of one digit in a mapping whose digits do not depend on one another."""
-    if old is None or index is None or len(index.digits) != 1 or any(len(guard.terms) > 1 for guard in old.guards):
+    if old is None or index is None or len(index.digits) != 1 or not old.boxed:
         return None
     one = index.digits[0]
+    if one.axis is None:
+        return one.live
     end = one.weight * one.slots
     within = [d for d in old.digits if d.axis == one.axis and d.weight < end]
     if any(end % d.weight for d in within):
         return None
     last = sum((min(d.live, end // d.weight) - 1) * d.weight for d in within)
     return min(one.live, last // one.weight + 1)
+
+
+def shows_padding_at(old: Expr, index: Expr, new: Expr, places: Sequence[int]) -> bool | None:
+    """Whether what `new` shows as elements is padding of `old` where it is moved to one of these places; None where
+    that is not known.
+    """
+    form, by = form_of(old), form_of(index)
+    if form is not None and form.boxed and by is not None and len(by.digits) == 1:
+        end, axis = by.digits[0].weight * by.digits[0].slots, by.digits[0].axis
+        held = [d.weight * d.live for d in form.digits if d.axis == axis and d.weight < end]
+        if all(last <= end or last % end == 0 for last in held):
+            return False  # how far the index goes is the same everywhere
+    found = _both(old, new)
+    if found is None or len(places) * new.size > MOST_CELLS:
+        return None
+    shown, live = (found[1].kind == INDEX).nonzero()[0], found[0].kind == INDEX
+    return any(bool((shown + place >= live.size).any() or not live[shown + place].all()) for place in places)
 
 
 def begins_alike(small: Expr, large: Expr) -> bool | None:

@@ -45,6 +45,7 @@ from dmaverify.machines.rngd.rust.tile_shapes import (
     form_of,
     moves_an_axis,
     shows_padding,
+    shows_padding_at,
 )
 from dmaverify.machines.rngd.rust.values import (
     PLACES,
@@ -110,7 +111,7 @@ def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
     if live is None:
         return made.with_field(tile.place, Unknown(f"which starts of `{plain(index)}` exist is not decided", tile.span))
     problems = shape
-    start, given, fits, last = tile.start, "", length <= live, max(0, live - length)
+    start, given, fits, last = tile.start, "", length <= index.size, max(0, live - length)
     if start is None:
         start = Numbers(0, last, 1 if last else 0, False)
         surely = tile.when.always and all(tile.when.turns.values()) and not tile.passed
@@ -129,8 +130,18 @@ def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
     known = offset is not None and not given
     if offset is None:
         offset = Numbers(0, whole.size, 1, False)
+    shown = mutable or bool(problems) or _shows_elements(whole, index, new, offset)
+    if not shown:
+        said = f"whether `{plain(new)}` shows elements alone wherever its tile starts is not known: `{plain(whole)}`"
+        return made.with_field(tile.place, Unknown(f"{said} has padding there", tile.start_span))
     window = tensor.window.moved(tile.place, offset, open=not known, given=given)
     return replace(made, window=window, problems=(*tensor.problems, *problems), holds=forgotten(tensor.holds))
+
+
+def _shows_elements(whole: Expr, index: Expr, new: Expr, offset: Numbers) -> bool:
+    """Whether a view shows no padding of what it looks at as elements, wherever it is moved."""
+    places = range(offset.low, offset.high + 1, max(1, offset.step))
+    return shows_padding_at(whole, index, new, places) is False
 
 
 def _range_of(tile: TileCall, last: int) -> str:
@@ -174,7 +185,7 @@ def _along_one_digit(form: DigitForm, index: Expr, start: Numbers) -> Numbers | 
     moved = own.digits[0]
     inside = [
         d for d in form.digits
-        if d.axis == moved.axis and d.weight <= moved.weight and moved.weight * moved.slots <= d.weight * d.slots
+        if d.axis == moved.axis and d.weight <= moved.weight and moved.weight * moved.live <= d.weight * d.live
     ]  # fmt: skip
     if len(inside) != 1 or moved.weight % inside[0].weight:
         return None
@@ -182,11 +193,11 @@ def _along_one_digit(form: DigitForm, index: Expr, start: Numbers) -> Numbers | 
 
 
 def _position(form: DigitForm, axis: str, coordinate: int) -> int:
-    digits = sorted((d for d in form.digits if d.axis == axis), key=lambda d: -d.weight)
-    total = 0
-    for number, digit in enumerate(digits):
-        value = coordinate // digit.weight
-        total += (value if number == 0 else value % digit.slots) * digit.step
+    """Where a coordinate lies; the outermost of the digits that hold it counts on beyond its slots."""
+    total, rest = 0, coordinate
+    for number, digit in enumerate(sorted((d for d in form.digits if d.axis == axis), key=lambda d: -d.weight)):
+        value = rest // digit.weight if number == 0 else min(rest // digit.weight, digit.slots - 1)
+        total, rest = total + value * digit.step, rest - value * digit.weight
     return total
 
 
@@ -252,7 +263,7 @@ def _start_problems(
             f"a window of {length} of `{plain(index)}`, which has {index.size} positions", tile.span,
             f"at most {index.size}", fatal=False,
         )  # fmt: skip
-    elif start.high + length > live or start.low < 0:
+    elif start.high + length > max(live, length) or start.low < 0:  # from 0 on the mapping shows what is padding
         last = start.high if start.high + length > live else start.low
         yield PlanProblem(
             f"the tile starts at {last} and keeps {length}, beyond the {live} positions of `{plain(index)}`",
