@@ -2,7 +2,7 @@
 ;   cell to v maps them into n - 1 cells, no two alike, against pigeonhole-step. So as many writes as cells, none twice,
 ;   cover every cell.
 ; relied on by: dmaverify.prove.move.carried_cover.CarriedCover
-; relied on by: dmaverify.prove.flow.tile_cover.covers
+; relied on by: dmaverify.prove.flow.coverage.tile_cover.covers
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; tamper: (assert (and (distinct (f i) v) (distinct (f j) v))) ==> (assert true)
 (set-logic QF_UFLIA)

@@ -1,7 +1,7 @@
 ; claim: Every length n: a stretch x .. y - 1 of copies of a sequence of n accesses that starts in copy i at offset a and whose
 ;   last access is number b of a later copy j is a stretch to the end of copy i, all copies between, and a stretch from the
 ;   start of copy j; so it is at most suffix + (j - i - 1) n + prefix long. If i = j it lies in one copy.
-; relied on by: dmaverify.prove.flow.starvation.prove_run
+; relied on by: dmaverify.prove.flow.starvation.starvation.prove_run
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/mapping.smt2#core/join
 ; quotes: encodings/core/mapping.smt2#core/splits

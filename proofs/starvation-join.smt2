@@ -1,7 +1,7 @@
 ; claim: Every length: of two sequences of accesses, n and m long, no stretch of the joined sequence that touches a bank is
 ;   longer than the joined summary says, at the start, at the end, anywhere. The hypotheses say the same of each sequence, about
 ;   the part of the stretch x .. y - 1 that lies in it.
-; relied on by: dmaverify.prove.flow.bank_runs.bank_runs
+; relied on by: dmaverify.prove.flow.starvation.bank_runs.bank_runs
 ; quotes: encodings/core/starvation.smt2#core/joined-end
 ; quotes: encodings/core/starvation.smt2#core/joined-best
 ; tamper: (+ near_length far) ==> (+ near_length (- far 1))

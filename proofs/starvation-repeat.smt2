@@ -1,7 +1,7 @@
 ; claim: Every length n and number of copies: where one copy is not touched throughout, a stretch of touched accesses over equal
 ;   copies i < j touches two neighbours only, so that it is at most suffix + prefix long. Were there a copy between them, it
 ;   would be full.
-; relied on by: dmaverify.prove.flow.bank_runs.bank_runs
+; relied on by: dmaverify.prove.flow.starvation.bank_runs.bank_runs
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/mapping.smt2#core/join
 ; quotes: encodings/core/mapping.smt2#core/splits

@@ -1,8 +1,8 @@
 ; claim: Every number of residues and every step: if `turn` steps are whole rounds of the residues, counter i and what is left
 ;   of it after whole turns reach the same residue, and the latter is no larger. So a run may be sought among the first `turn`
 ;   starts.
-; relied on by: dmaverify.prove.flow.starvation.prove_run
-; relied on by: dmaverify.prove.flow.bank_runs.bank_runs
+; relied on by: dmaverify.prove.flow.starvation.starvation.prove_run
+; relied on by: dmaverify.prove.flow.starvation.bank_runs.bank_runs
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/mapping.smt2#core/join
 ; quotes: encodings/core/mapping.smt2#core/splits

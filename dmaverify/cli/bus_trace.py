@@ -204,7 +204,7 @@ def _in_one_queue(plan: Plan, items: Sequence[PlanTransfer], setups: Sequence[Se
 def _of_program(plan: Plan, program: Program, options: Options, out: _Launches) -> None:
     from dmaverify.machines.idma.bus.launches import launches_of
     from dmaverify.plan.plan import PlanTransfer
-    from dmaverify.prove.flow.touches import unnamed_lane
+    from dmaverify.prove.flow.accesses.touches import unnamed_lane
     from dmaverify.targets.modules import queue_of
 
     made, lanes = [], list[str]()

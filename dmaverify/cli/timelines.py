@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
     from dmaverify.program.command import Command
     from dmaverify.program.schedule import Order, Program, Step
-    from dmaverify.prove.flow.touches import StepWork
+    from dmaverify.prove.flow.accesses.touches import StepWork
     from dmaverify.report.timeline import Duration, Slot
     from dmaverify.targets.target import Target
 
@@ -110,7 +110,7 @@ def _at_end(number: int, one: Duration) -> float:
 def _beside(plan: Plan, program: Program, slots: Sequence[Slot]) -> list[str]:
     """What main and sub accesses that run side by side take from each other at the banks."""
     from dmaverify.jobs.accesses import banks_of, contention_lines
-    from dmaverify.prove.flow.touches import work_of
+    from dmaverify.prove.flow.accesses.touches import work_of
 
     target = plan.targets[program.target]
     lanes = {slot.step: slot for slot in slots if slot.lane in ("main", "sub") and not slot.unpriced}
@@ -222,7 +222,7 @@ def _ordered(plan: Plan, program: Program, data: CostData, supported: bool = Tru
 
 def _work(plan: Plan, number: int, step: Step, target: Target) -> StepWork:
     """What a step does. Raises InputError where it makes no command."""
-    from dmaverify.prove.flow.touches import work_of
+    from dmaverify.prove.flow.accesses.touches import work_of
     from dmaverify.prove.move.preconditions import require
 
     said = f"step `{step.name}` makes no command: "
@@ -256,7 +256,7 @@ def _durations(
     from dmaverify.cost.sharing import loads_of
     from dmaverify.jobs.accesses import access_price
     from dmaverify.jobs.own_prices import own_price
-    from dmaverify.prove.flow.touches import lane_of
+    from dmaverify.prove.flow.accesses.touches import lane_of
     from dmaverify.report.timeline import Duration
 
     machine, about = plan.targets[target], dict[str, Any]()

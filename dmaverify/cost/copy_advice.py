@@ -18,8 +18,8 @@ from dmaverify.cost.copy_figures import CopyFigures
 from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.program.instructions import Branch, Copy, CopyStep, CopyTouch, Event, KernelLoop
 from dmaverify.program.rewrite import every
-from dmaverify.prove.flow.same_copies import CopyForm, form_of, normal, progression
-from dmaverify.prove.flow.same_events import compare_events
+from dmaverify.prove.flow.equality.same_copies import CopyForm, form_of, normal, progression
+from dmaverify.prove.flow.equality.same_events import compare_events
 from dmaverify.values import dataclass, replace
 
 BLOCK = 32

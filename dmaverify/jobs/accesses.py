@@ -63,7 +63,7 @@ def access_price(access: Access, command: Command, target: Target) -> AccessPric
 
 def priced_access(access: Access, axes: Mapping[str, int], target: Target) -> AccessPrice:
     """The price of an access of a plan. Raises InputError where it makes no command."""
-    from dmaverify.prove.flow.touches import access_command
+    from dmaverify.prove.flow.accesses.touches import access_command
     from dmaverify.prove.move.preconditions import require
 
     require(access, axes, target, access.problems)
@@ -76,9 +76,9 @@ def priced_access(access: Access, axes: Mapping[str, int], target: Target) -> Ac
 
 def banks_of(access: Access, command: Command, target: Target) -> frozenset[int]:
     """The banks that an access touches in a slice; none where its accesses are not of whole bytes."""
-    from dmaverify.prove.flow.bank_runs import bank_runs
-    from dmaverify.prove.flow.beside_dma import access_nest
-    from dmaverify.prove.flow.starvation_limit import banks_from
+    from dmaverify.prove.flow.starvation.bank_runs import bank_runs
+    from dmaverify.prove.flow.starvation.beside_dma import access_nest
+    from dmaverify.prove.flow.starvation.starvation_limit import banks_from
 
     nest = access_nest(access, command, target.dtypes[access.dtype])
     if nest is None or not target.tiers[access.memory.tier].is_sliced:

@@ -21,9 +21,9 @@ from dmaverify.jobs.same_runs import BYTE, held, ran_across, size_of
 from dmaverify.language.affine import Lin, World
 from dmaverify.program.instructions import Copy, Event, Place
 from dmaverify.program.rewrite import every, spread
-from dmaverify.prove.flow import same as home
-from dmaverify.prove.flow.alone_copies import NoCopies
-from dmaverify.prove.flow.copy_events import copy_events
+from dmaverify.prove.flow.accesses.alone_copies import NoCopies
+from dmaverify.prove.flow.equality import same as home
+from dmaverify.prove.flow.equality.copy_events import copy_events
 from dmaverify.prove.sameness import Sameness
 from dmaverify.values import replace
 

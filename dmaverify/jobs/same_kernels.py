@@ -23,7 +23,7 @@ from dmaverify.machines.pto.named import NamedFunction
 from dmaverify.machines.pto.supposed import barred
 from dmaverify.machines.pto.work import NOBODY, work_of
 from dmaverify.program.instructions import Copy
-from dmaverify.prove.flow.same import Issued, same
+from dmaverify.prove.flow.equality.same import Issued, same
 from dmaverify.prove.limits import RLIMIT
 from dmaverify.prove.options import Options
 from dmaverify.prove.sameness import Sameness, unread

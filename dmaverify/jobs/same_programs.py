@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError
 from dmaverify.jobs.same_runs import BOTH_TEXTS, confirmed, held, ran_plans
 from dmaverify.program.schedule import Program, Step
-from dmaverify.prove.flow import same as home
+from dmaverify.prove.flow.equality import same as home
 from dmaverify.values import replace
 
 if TYPE_CHECKING:

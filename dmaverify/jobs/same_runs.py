@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import Disagreement
 from dmaverify.program.space import SPAN
-from dmaverify.prove.flow.contents import ANYTHING, ZERO, Filled, Numbering
+from dmaverify.prove.flow.equality.contents import ANYTHING, ZERO, Filled, Numbering
 from dmaverify.prove.sameness import Sameness
 from dmaverify.values import replace
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dmaverify.machines.pto.named import NamedFunction
     from dmaverify.machines.pto.running import KernelRun
     from dmaverify.plan.plan import Plan
-    from dmaverify.prove.flow.touches import Memory
+    from dmaverify.prove.flow.accesses.touches import Memory
 
 MOST_RUN = 1 << 18  # units that a program moves and that are run one by one
 MOST_HELD = 1 << 14  # of them, where a run is held against a proof of all iterations

@@ -26,9 +26,9 @@ from dmaverify.machines.rngd.rust.verdicts import kernel_verdicts
 from dmaverify.plan.plan import Plan, select
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.ways import ANY, WayTerm
-from dmaverify.prove.flow import same as home
-from dmaverify.prove.flow.same_contents import NOTHING_OF_PADDING
-from dmaverify.prove.flow.way_conditions import impossible, numbers_of
+from dmaverify.prove.flow.accesses.way_conditions import impossible, numbers_of
+from dmaverify.prove.flow.equality import same as home
+from dmaverify.prove.flow.equality.same_contents import NOTHING_OF_PADDING
 from dmaverify.prove.options import Options
 from dmaverify.prove.sameness import WORDS, Sameness, unread, worst_of
 from dmaverify.targets.target import load_target

@@ -17,9 +17,9 @@ from collections.abc import Callable
 
 from dmaverify import api
 from dmaverify.program.schedule import Order, Program, Step, order_of
-from dmaverify.prove.flow.bank_runs import AccessNest, Banks, bank_runs
-from dmaverify.prove.flow.hazards import hazards
-from dmaverify.prove.flow.touches import StepWork, Touch
+from dmaverify.prove.flow.accesses.touches import StepWork, Touch
+from dmaverify.prove.flow.order.hazards import hazards
+from dmaverify.prove.flow.starvation.bank_runs import AccessNest, Banks, bank_runs
 from dmaverify.prove.meet import Walk
 
 

@@ -15,7 +15,7 @@ from lab.unrolled import draw_steps, earliest
 
 from dmaverify.cost.constants import cost_data
 from dmaverify.program.schedule import Order, Program, Step, order_of
-from dmaverify.prove.flow.touches import StepWork
+from dmaverify.prove.flow.accesses.touches import StepWork
 from dmaverify.report.iterations import FEWEST, GUESSED, LAID, MOST, iterated
 from dmaverify.report.timeline import Duration
 

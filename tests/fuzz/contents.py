@@ -27,7 +27,7 @@ from dmaverify.execute.work import RunProgram
 from dmaverify.jobs.load import load
 from dmaverify.jobs.same_programs import same_programs
 from dmaverify.plan.execution import PlanExecution
-from dmaverify.prove.flow.same import order_matters, side_of
+from dmaverify.prove.flow.equality.same import order_matters, side_of
 
 RLIMIT = 2_000_000
 

@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "dmaverify"
 
 # A room imports from itself and from rooms above it. This list is the architecture. A room inside `prove` stands where
-# the list has it; the rest of `prove` (the solver's door, options) is the room `prove`. The executor stands above the
-# prover, which asks it for a second opinion and is not known to it.
+# the list has it, those of its analyses too; the rest of `prove` (the solver's door, options) is the room `prove`. The
+# executor stands above the prover, which asks it for a second opinion and is not known to it.
 ROOMS = (
     "values",
     "errors",
@@ -32,6 +32,12 @@ ROOMS = (
     "execute",
     "prove",
     "prove/move",
+    "prove/flow/accesses",
+    "prove/flow/order",
+    "prove/flow/starvation",
+    "prove/flow/initialization",
+    "prove/flow/coverage",
+    "prove/flow/equality",
     "prove/flow",
     "prove/certify",
     "prove/sizes",
@@ -50,9 +56,13 @@ DOOR_TO_Z3 = "prove/smt.py"
 PRINTS = ("cli/app.py", "cli/screen.py", "cli/__init__.py")  # the last: the version, told before all else is loaded
 WRITERS = {"stdout": "sys.stdout", "stderr": "sys.stderr", "echo": "click.echo"}
 CORE = (
-    "language", "layout", "program", "lower", "execute", "prove", "prove/move", "prove/flow", "prove/certify",
-    "prove/sizes",
-)  # fmt: skip
+    "language",
+    "layout",
+    "program",
+    "lower",
+    "execute",
+    *(room for room in ROOMS if room.split("/")[0] == "prove"),
+)
 MACHINES = {"rngd", "pto", "idma"}
 HEAVY = {"cvc5", "islpy", "matplotlib", "numba", "sympy", "z3"}  # imported where they are used: starting is quick
 LONG, TOO_LONG = 400, 600
@@ -88,9 +98,9 @@ def complaints(check: Callable[[str, ast.Module], Iterator[str]]) -> list[str]:
 
 def room_of(name: str) -> str:
     """The room of a path or dotted name below the package: the longest entry of ROOMS that it begins with."""
-    first, *rest = re.split(r"[/.]", name)
-    inner = f"{first}/{rest[0]}" if rest else ""
-    return inner if inner in ROOMS else first
+    parts = re.split(r"[/.]", name)
+    heads = ("/".join(parts[:n]) for n in range(len(parts), 0, -1))
+    return next((head for head in heads if head in ROOMS), parts[0])
 
 
 @functools.cache
@@ -301,7 +311,9 @@ CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[s
             ("report/text.py", "if TYPE_CHECKING:\n    from dmaverify.cli.app import main"),
             ("helpers.py", ""),
             ("execute/interpret.py", "from dmaverify.prove import smt"),
-            ("prove/move/core.py", "from dmaverify.prove.flow import hazards"),
+            ("prove/move/core.py", "from dmaverify.prove.flow.order import hazards"),
+            ("prove/flow/order/pipes.py", "from dmaverify.prove.flow.initialization import definite"),
+            ("prove/flow/equality/same.py", "from dmaverify.prove.flow import kernel"),
             ("program/move.py", "from dmaverify.execute.address import Region"),
             ("cli_extra.py", ""),
             ("jobs.py", ""),
@@ -309,7 +321,8 @@ CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[s
         ],
         [
             ("execute/interpret.py", "from dmaverify.execute.address import Region"),
-            ("prove/flow/order.py", "from dmaverify.prove.move import core"),
+            ("prove/flow/order/pipes.py", "from dmaverify.prove.move import core"),
+            ("prove/flow/coverage/tiles.py", "from dmaverify.prove.flow.initialization import unwritten"),
             ("layout/digits.py", "from dmaverify.language.expr import Node\nfrom dmaverify.layout import refine"),
             ("layout/digits.py", "from . import refine\nfrom ..language import expr\nfrom ..errors import Span"),
             ("cli/app.py", "from dmaverify.prove import check\nimport dmaverify_other"),

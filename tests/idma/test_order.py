@@ -14,7 +14,7 @@ from dmaverify.machines.idma.nd import Descriptor, Dim, walked
 from dmaverify.machines.idma.order import meetings, rows_twice
 from dmaverify.machines.idma.setup import setup_of
 from dmaverify.machines.idma.text import Image, ToldDescriptor
-from dmaverify.prove.flow import pipes
+from dmaverify.prove.flow.order import pipes
 from dmaverify.targets.target import load_target
 from dmaverify.values import replace
 

@@ -13,9 +13,9 @@ from lab.flat_programs import draw_program
 
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.schedule import Circle, order_of
-from dmaverify.prove.flow.concurrency import starvation
-from dmaverify.prove.flow.hazards import hazards
-from dmaverify.prove.flow.touches import work_of
+from dmaverify.prove.flow.accesses.touches import work_of
+from dmaverify.prove.flow.order.hazards import hazards
+from dmaverify.prove.flow.starvation.concurrency import starvation
 from dmaverify.prove.smt import Session
 
 

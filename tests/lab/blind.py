@@ -8,8 +8,8 @@ from unittest import mock
 
 from dmaverify.program.instructions import Event
 from dmaverify.prove.flow import kernels
-from dmaverify.prove.flow.definite import DefiniteJudge
-from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.prove.flow.initialization.definite import DefiniteJudge
+from dmaverify.prove.flow.order.pipes import PipeJudge
 from dmaverify.verdict import Verdict
 
 ORDER = ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw")

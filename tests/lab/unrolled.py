@@ -14,7 +14,7 @@ from math import prod
 
 from dmaverify.program.schedule import Program, Step, bodies_of
 from dmaverify.program.turns import Turn, turns_of
-from dmaverify.prove.flow.touches import StepWork, Touch
+from dmaverify.prove.flow.accesses.touches import StepWork, Touch
 from dmaverify.prove.meet import Walk
 from dmaverify.values import replace
 

@@ -66,7 +66,7 @@ def facts(
     from dmaverify.lower.adapters import access_facts, bank_bytes
     from dmaverify.plan.read import read_plan_text
     from dmaverify.program.command import Command
-    from dmaverify.prove.flow.touches import access_command
+    from dmaverify.prove.flow.accesses.touches import access_command
 
     lines = ["schema = 1", 'target = "rngd"', "[axes]", *(f"{name} = {size}" for name, size in axes.items())]
     lines += ["[access.a]", f'engine = "{engine}"', f'context = "{context}"', 'dtype = "i8"']

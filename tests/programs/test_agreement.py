@@ -19,8 +19,8 @@ from dmaverify.plan.execution import PlanExecution
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.command import Command, Engine, Loop, Port
 from dmaverify.program.schedule import Order, order_of, runs_again, torn_body
-from dmaverify.prove.flow.hazards import hazards
-from dmaverify.prove.flow.iterations import may_be_at_once
+from dmaverify.prove.flow.order.hazards import hazards
+from dmaverify.prove.flow.starvation.iterations import may_be_at_once
 from dmaverify.prove.meet import Walk, apart, difference, levels, question, smallest_meeting, solvable
 from dmaverify.prove.move.overlap import Early, written_early
 from dmaverify.prove.options import Options

@@ -15,8 +15,8 @@ from dmaverify.language.expr import Kind
 from dmaverify.language.meaning import Index, Pad, cell, finalize
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.schedule import Order, order_of
-from dmaverify.prove.flow.begun import there_at_start
-from dmaverify.prove.flow.touches import work_of
+from dmaverify.prove.flow.accesses.touches import work_of
+from dmaverify.prove.flow.initialization.begun import there_at_start
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Status, Verdict
 

@@ -15,7 +15,7 @@ from dmaverify.jobs.verdicts import verdicts_of
 from dmaverify.plan.execution import PlanExecution
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.schedule import Order, Program, Step, order_of
-from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, IN_ORDER
+from dmaverify.prove.flow.order.hazards_told import CONTEXTS_IN_ORDER, IN_ORDER
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
 

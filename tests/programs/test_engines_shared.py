@@ -6,7 +6,7 @@ import pytest
 
 from dmaverify.jobs.verdicts import verdicts_of
 from dmaverify.plan.read import read_plan_text
-from dmaverify.prove.flow.hazards_told import ONE_ENGINE
+from dmaverify.prove.flow.order.hazards_told import ONE_ENGINE
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
 

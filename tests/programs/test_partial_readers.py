@@ -4,7 +4,7 @@ import pytest
 
 import dmaverify.api as api
 from dmaverify.plan.read import read_plan_text
-from dmaverify.prove.flow.live_cells import reads_all
+from dmaverify.prove.flow.accesses.live_cells import reads_all
 
 HEAD = 'schema = 1\ntarget = "rngd"\n[axes]\n{c}\nD = 2\nE = 4\n'
 RING = 'view = { tile = "D", start = "t % 2" }'

@@ -19,10 +19,10 @@ from dmaverify.jobs import same_programs as jobs
 from dmaverify.jobs import same_runs
 from dmaverify.jobs.load import load
 from dmaverify.language.distinct import distinct
-from dmaverify.prove.flow import contents, copy_events, same_contents, traced
-from dmaverify.prove.flow import same as home
-from dmaverify.prove.flow.alone_copies import NoCopies
-from dmaverify.prove.flow.hazards import Hazards
+from dmaverify.prove.flow.accesses.alone_copies import NoCopies
+from dmaverify.prove.flow.equality import contents, copy_events, same_contents, traced
+from dmaverify.prove.flow.equality import same as home
+from dmaverify.prove.flow.order.hazards import Hazards
 from dmaverify.prove.sameness import Sameness
 
 HEAD = 'schema = 1\ntarget = "{}"\n[axes]\nA = 8\nB = 4\nC = 64\nR = 16\nK = 4\n'

@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from dmaverify.prove.flow import order_questions
+from dmaverify.prove.flow.order import order_questions
 from dmaverify.prove.limits import RLIMIT
 from dmaverify.prove.move import full
 from dmaverify.prove.smt import answers_to

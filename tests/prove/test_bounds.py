@@ -10,8 +10,8 @@ import pytest
 from dmaverify.errors import Source
 from dmaverify.language.affine import Cond, Lin, compare
 from dmaverify.machines.pto.check import check_text
-from dmaverify.prove.flow.ask import Asker, Reply
-from dmaverify.prove.flow.bounds import narrowed, told, united
+from dmaverify.prove.flow.accesses.ask import Asker, Reply
+from dmaverify.prove.flow.accesses.bounds import narrowed, told, united
 from dmaverify.verdict import Status
 
 RANGE = range(-4, 5)

@@ -12,7 +12,7 @@ import pytest
 from lab.draws import seeds
 
 from dmaverify.program.ways import ANY, OnWay, Way, WayChoice, WayTerm
-from dmaverify.prove.flow.buffers import (
+from dmaverify.prove.flow.coverage.buffers import (
     COVER,
     ONCE,
     BufferJudge,
@@ -23,7 +23,7 @@ from dmaverify.prove.flow.buffers import (
     OpenClaim,
     UnmetUse,
 )
-from dmaverify.prove.flow.unwritten import LoopMove, RowAccess
+from dmaverify.prove.flow.initialization.unwritten import LoopMove, RowAccess
 from dmaverify.prove.meet import Walk
 from dmaverify.values import replace
 

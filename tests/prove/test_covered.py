@@ -11,8 +11,8 @@ from lab.draws import seeds
 
 from dmaverify.language.affine import ONE, ZERO, Lin, World, compare
 from dmaverify.program.instructions import CopyTouch, Place
-from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.covered import holds_all
+from dmaverify.prove.flow.accesses.ask import Asker
+from dmaverify.prove.flow.accesses.covered import holds_all
 
 VALUES = range(1, 4)  # of the one symbol
 

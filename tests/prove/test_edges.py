@@ -12,13 +12,16 @@ from dmaverify.language.affine import ONE, ZERO, Lin, World, compare
 from dmaverify.program.instructions import BufferToken, CopyTouch, Fit, KernelLoop, NumberNeed, Place, Signal, Use
 from dmaverify.program.rewrite import put_in
 from dmaverify.prove.certify.certificate import Recheck, cvc5_answer
-from dmaverify.prove.flow import at_values, definite, needs, pipe_cases, written
-from dmaverify.prove.flow.ask import Asker, Reply
-from dmaverify.prove.flow.covered import holds_all
-from dmaverify.prove.flow.pipe_state import EMPTY
-from dmaverify.prove.flow.pipes import PipeJudge
-from dmaverify.prove.flow.written import LoadedBytes
-from dmaverify.prove.flow.written import Path as Followed
+from dmaverify.prove.flow import needs
+from dmaverify.prove.flow.accesses import at_values
+from dmaverify.prove.flow.accesses.ask import Asker, Reply
+from dmaverify.prove.flow.accesses.covered import holds_all
+from dmaverify.prove.flow.initialization import definite_at_values, written
+from dmaverify.prove.flow.initialization.written import LoadedBytes
+from dmaverify.prove.flow.initialization.written import Path as Followed
+from dmaverify.prove.flow.order import pipe_cases
+from dmaverify.prove.flow.order.pipe_state import EMPTY
+from dmaverify.prove.flow.order.pipes import PipeJudge
 from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.meet import TooDeep
 from dmaverify.prove.move import indirect_order
@@ -209,10 +212,10 @@ def test_values_refute_a_read_only_where_the_kernel_may_be_given_them(
 
     asker = Asker(world, 1000)
     asker.needs[:] = even
-    monkeypatch.setattr(definite, "DefiniteJudge", Judge)
+    monkeypatch.setattr(definite_at_values, "DefiniteJudge", Judge)
     monkeypatch.setattr(at_values, "symbols_of", lambda *_: {"n"})
-    monkeypatch.setattr(definite, "put_in", lambda event, world, values: values["n"].const)
-    assert bool(definite.unwritten_at_values(asker, [0], ("ub", 64), (), given=())) is found  # type: ignore[list-item]
+    monkeypatch.setattr(definite_at_values, "put_in", lambda event, world, values: values["n"].const)
+    assert bool(definite_at_values.unwritten_at_values(asker, [0], ("ub", 64), (), given=())) is found  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dmaverify.jobs.verdicts import verdicts_of
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.regions import Box
 from dmaverify.program.schedule import Order, Program, Step, order_of
-from dmaverify.prove.flow.hazards import Hazards
+from dmaverify.prove.flow.order.hazards import Hazards
 from dmaverify.prove.meet import Walk, apart, difference, solvable
 from dmaverify.prove.options import Options
 

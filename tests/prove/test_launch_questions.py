@@ -10,10 +10,11 @@ from lab.draws import counted, rest
 
 from dmaverify.errors import Disagreement
 from dmaverify.plan.read import read_plan_text
-from dmaverify.prove.flow import kernel, program_times
-from dmaverify.prove.flow.hazards import Hazards
+from dmaverify.prove.flow import kernel
+from dmaverify.prove.flow.accesses import program_times
 from dmaverify.prove.flow.kernel import check_program
-from dmaverify.prove.flow.pipe_state import HAZARDS
+from dmaverify.prove.flow.order.hazards import Hazards
+from dmaverify.prove.flow.order.pipe_state import HAZARDS
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
 

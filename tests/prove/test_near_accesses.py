@@ -5,8 +5,8 @@ import pytest
 from dmaverify.errors import Source, Span
 from dmaverify.language.affine import Lin, World
 from dmaverify.program.instructions import CopyTouch, Place, Use
-from dmaverify.prove.flow.lifted import ends_of, near
-from dmaverify.prove.flow.step_events import touch_of
+from dmaverify.prove.flow.accesses.lifted import ends_of, near
+from dmaverify.prove.flow.accesses.step_events import touch_of
 
 SPAN = Span(Source("t", ""), 0, 0)
 

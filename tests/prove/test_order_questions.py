@@ -13,7 +13,7 @@ from lab.draws import counted, rest
 from lab.kernels import kernel_of, mutant_of
 
 from dmaverify import api
-from dmaverify.prove.flow.pipe_clock import PipeClock
+from dmaverify.prove.flow.order.pipe_clock import PipeClock
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Verdict
 

@@ -11,7 +11,7 @@ import pytest
 from lab.draws import seeds
 
 from dmaverify.program.schedule import Circle, Order, Program, Step, order_of
-from dmaverify.prove.flow.overwritten import read_before
+from dmaverify.prove.flow.accesses.overwritten import read_before
 from dmaverify.values import dataclass, replace
 
 CELLS = 4

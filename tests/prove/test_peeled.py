@@ -13,12 +13,12 @@ from dmaverify.errors import Source, Span
 from dmaverify.language.affine import Cond, Lin, World, both, compare
 from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, Fence, KernelLoop, Place, Signal, Use
 from dmaverify.program.rewrite import every
-from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.definite import DefiniteJudge
-from dmaverify.prove.flow.peeled import MOST_PEELED, peeled
-from dmaverify.prove.flow.pipe_fixpoint import proved_at_once
-from dmaverify.prove.flow.pipes import PipeJudge
-from dmaverify.prove.flow.remainders import by_remainders
+from dmaverify.prove.flow.accesses.ask import Asker
+from dmaverify.prove.flow.accesses.peeled import MOST_PEELED, peeled
+from dmaverify.prove.flow.accesses.remainders import by_remainders
+from dmaverify.prove.flow.initialization.definite import DefiniteJudge
+from dmaverify.prove.flow.order.pipe_fixpoint import proved_at_once
+from dmaverify.prove.flow.order.pipes import PipeJudge
 from dmaverify.values import replace
 
 HERE = Span(Source("k", ""), 0, 0)

@@ -4,10 +4,11 @@ import pytest
 
 from dmaverify.errors import Disagreement
 from dmaverify.plan.read import read_plan_text
-from dmaverify.prove.flow import kernel, program_questions, program_times
-from dmaverify.prove.flow.hazards import Hazards
+from dmaverify.prove.flow import kernel, program_questions
+from dmaverify.prove.flow.accesses import program_times
 from dmaverify.prove.flow.kernel import check_program
-from dmaverify.prove.flow.starvation_limit import AccessSum
+from dmaverify.prove.flow.order.hazards import Hazards
+from dmaverify.prove.flow.starvation.starvation_limit import AccessSum
 from dmaverify.prove.move import full
 from dmaverify.prove.move.script import Script, ScriptQuestion
 from dmaverify.prove.options import Options

@@ -14,7 +14,7 @@ from dmaverify.plan.read import read_plan_text
 from dmaverify.program.schedule import Program
 from dmaverify.prove.flow import kernel
 from dmaverify.prove.flow.kernel import check_program
-from dmaverify.prove.flow.regions import REGIONS
+from dmaverify.prove.flow.order.regions import REGIONS
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Verdict
 

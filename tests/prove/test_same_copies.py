@@ -7,8 +7,8 @@ import pytest
 
 from dmaverify.language.affine import ZERO, Lin, World
 from dmaverify.program.instructions import Copy, CopyStep, CopyTouch, KernelLoop, Place
-from dmaverify.prove.flow.same_events import compare_events
-from dmaverify.prove.flow.step_events import NOWHERE
+from dmaverify.prove.flow.accesses.step_events import NOWHERE
+from dmaverify.prove.flow.equality.same_events import compare_events
 from dmaverify.values import replace
 
 Side = tuple[str, int]

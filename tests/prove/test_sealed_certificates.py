@@ -20,7 +20,7 @@ from dmaverify.errors import Disagreement
 from dmaverify.jobs.certify import check_certificate
 from dmaverify.jobs.sealed import facts_of, hash_of, named_beside, seal_of, write_certificate
 from dmaverify.prove.certify.certificate import MANIFEST, SCRIPT, is_script
-from dmaverify.prove.flow.tiles import Together
+from dmaverify.prove.flow.coverage.tiles import Together
 from dmaverify.prove.move import obligations
 from dmaverify.prove.options import Options
 

@@ -5,7 +5,7 @@ import pytest
 from dmaverify.errors import Source, Span
 from dmaverify.language.affine import Lin, World, compare
 from dmaverify.program.instructions import Arrival, Branch, CopyTouch, Event, KernelLoop, Place, StoredSource, Use
-from dmaverify.prove.flow.separate import separated
+from dmaverify.prove.flow.accesses.separate import separated
 
 SPAN = Span(Source("t", ""), 0, 0)
 

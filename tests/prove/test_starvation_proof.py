@@ -13,7 +13,7 @@ import cvc5
 import pytest
 from lab.draws import rest
 
-from dmaverify.prove.flow.bank_runs import (
+from dmaverify.prove.flow.starvation.bank_runs import (
     AccessNest,
     BankRun,
     Banks,
@@ -23,7 +23,7 @@ from dmaverify.prove.flow.bank_runs import (
     longest_run,
     summaries,
 )
-from dmaverify.prove.flow.starvation import RunProof, lookup, prove_run
+from dmaverify.prove.flow.starvation.starvation import RunProof, lookup, prove_run
 from dmaverify.prove.smt import Session
 
 BANKS = Banks(16, 8)

@@ -10,8 +10,8 @@ from lab.draws import counted
 
 from dmaverify.plan.read import read_plan_text
 from dmaverify.prove.flow import kernel
+from dmaverify.prove.flow.coverage.tiles import Together, judge
 from dmaverify.prove.flow.kernel import check_program
-from dmaverify.prove.flow.tiles import Together, judge
 from dmaverify.prove.options import Options
 from dmaverify.values import replace
 from dmaverify.verdict import Verdict

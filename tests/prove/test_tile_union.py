@@ -9,12 +9,12 @@ from itertools import product
 
 from dmaverify.program.turns import Affine
 from dmaverify.program.views import TileWindow, visible_positions
-from dmaverify.prove.flow.bank_runs import AccessNest, Banks, follow
-from dmaverify.prove.flow.tile_union import Boxes, grid, grid_of
-from dmaverify.prove.flow.tiles_twice import TwiceAt, between, by_itself, comes_back, counters_with
-from dmaverify.prove.flow.touches import runs_of
-from dmaverify.prove.flow.unwritten import RowAccess, met
-from dmaverify.prove.flow.ways import Ways
+from dmaverify.prove.flow.accesses.tile_union import Boxes, grid, grid_of
+from dmaverify.prove.flow.accesses.touches import runs_of
+from dmaverify.prove.flow.accesses.ways import Ways
+from dmaverify.prove.flow.coverage.tiles_twice import TwiceAt, between, by_itself, comes_back, counters_with
+from dmaverify.prove.flow.initialization.unwritten import RowAccess, met
+from dmaverify.prove.flow.starvation.bank_runs import AccessNest, Banks, follow
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.smt import Session
 from dmaverify.values import replace

@@ -9,8 +9,8 @@ from itertools import product
 import pytest
 
 from dmaverify.program.ways import ANY, NUMBER, SOME, OnWay, WayChoice, WayTerm
-from dmaverify.prove.flow.way_terms import always
-from dmaverify.prove.flow.ways import Ways
+from dmaverify.prove.flow.accesses.way_terms import always
+from dmaverify.prove.flow.accesses.ways import Ways
 
 TYPES = ((0, 8), (-4, 4))  # as integers of three bits
 ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "min", "max")

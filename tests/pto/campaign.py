@@ -58,7 +58,7 @@ from dmaverify.machines.pto.running import KernelRun
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.notes import Notes, read_notes
 from dmaverify.program.instructions import Shared
-from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.accesses.ask import Asker
 from dmaverify.prove.flow.claims import judge_claim
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Severity, Status, Verdict

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dmaverify.errors import Source
 from dmaverify.machines.pto.check import check_text
-from dmaverify.prove.flow import pipe_steps
+from dmaverify.prove.flow.order import pipe_steps
 
 GM, UB = "!pto.ptr<f32, gm>", "!pto.ptr<f32, ub>"
 PARTS = {

@@ -19,7 +19,7 @@ from dmaverify.jobs.same_kernels import same_functions
 from dmaverify.machines.pto.check import check_file
 from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.machines.pto.surfaces import in_surface
-from dmaverify.prove.flow.same_events import compare_events
+from dmaverify.prove.flow.equality.same_events import compare_events
 from dmaverify.prove.sameness import Sameness
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples" / "pto").glob("*.mlir"))

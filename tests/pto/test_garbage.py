@@ -13,7 +13,7 @@ from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.signatures import signatures
-from dmaverify.prove.flow import definite
+from dmaverify.prove.flow.initialization import definite
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Status, Verdict

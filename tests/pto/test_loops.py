@@ -13,14 +13,14 @@ from dmaverify.errors import Source
 from dmaverify.language.affine import Lin, World, compare
 from dmaverify.machines.pto.check import check_text
 from dmaverify.program.instructions import Branch, KernelLoop
-from dmaverify.prove.flow import pipes
-from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.definite import DefiniteJudge
-from dmaverify.prove.flow.loops import At, most_followed, period_of, steady
-from dmaverify.prove.flow.pipe_fixpoint import joined
-from dmaverify.prove.flow.pipe_state import Instance, State, renamed
-from dmaverify.prove.flow.step_events import NOWHERE
-from dmaverify.prove.flow.written import Path as WrittenPath
+from dmaverify.prove.flow.accesses.ask import Asker
+from dmaverify.prove.flow.accesses.loops import At, most_followed, period_of, steady
+from dmaverify.prove.flow.accesses.step_events import NOWHERE
+from dmaverify.prove.flow.initialization.definite import DefiniteJudge
+from dmaverify.prove.flow.initialization.written import Path as WrittenPath
+from dmaverify.prove.flow.order import pipes
+from dmaverify.prove.flow.order.pipe_fixpoint import joined
+from dmaverify.prove.flow.order.pipe_state import Instance, State, renamed
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
 
@@ -184,7 +184,7 @@ def test_a_loop_that_is_not_followed_to_its_end_is_unknown(
 ) -> None:
     monkeypatch.setattr("dmaverify.prove.flow.kernels.proved_at_once", lambda *_: None)
     monkeypatch.setattr("dmaverify.prove.flow.kernels.found_at_values", lambda *_: None)
-    monkeypatch.setattr(f"dmaverify.prove.flow.pipes.{what}", made)
+    monkeypatch.setattr(f"dmaverify.prove.flow.order.pipes.{what}", made)
     found = check(TURNS)
     assert found.status is Status.UNKNOWN
     assert any(says in o.why for o in found.obligations), [o.why for o in found.obligations]
@@ -582,7 +582,7 @@ def test_a_hazard_of_all_values_is_told_with_the_least_at_which_a_run_shows_it(l
 def test_a_hazard_that_a_run_at_its_values_does_not_show_is_left_open(
     monkeypatch: pytest.MonkeyPatch, shown: int, status: Status
 ) -> None:
-    monkeypatch.setattr("dmaverify.prove.flow.pipe_meets.Meetings.where", lambda *_: {"n": shown})
+    monkeypatch.setattr("dmaverify.prove.flow.order.pipe_meets.Meetings.where", lambda *_: {"n": shown})
     found = check(ONLY_LATE.replace("LIMIT", "2048"))
     assert {one.id: one.status for one in found.obligations}["core/hazard-waw"] == status.value
     assert found.status is status

@@ -13,8 +13,8 @@ from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.program.rewrite import put_in
-from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.prove.flow.accesses.ask import Asker
+from dmaverify.prove.flow.order.pipes import PipeJudge
 from dmaverify.verdict import Status
 
 GM, UB = "!pto.ptr<f32, gm>", "!pto.ptr<f32, ub>"

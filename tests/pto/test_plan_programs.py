@@ -14,7 +14,7 @@ from dmaverify.machines.pto.check import check_text
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.schedule import Order, Program, Step, order_of
-from dmaverify.prove.flow.pipe_state import HAZARDS
+from dmaverify.prove.flow.order.pipe_state import HAZARDS
 from dmaverify.prove.move.copy_ports import copy_facts
 from dmaverify.prove.move.full import FROM_DEFINITIONS
 from dmaverify.prove.options import Options

@@ -10,12 +10,12 @@ from lab.draws import counted
 
 from dmaverify.language.affine import ONE, Cond, Lin, World, both, compare
 from dmaverify.program.instructions import CopyTouch, KernelLoop, Place, Use
-from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.lifted import flattened
-from dmaverify.prove.flow.loops import At
-from dmaverify.prove.flow.pipe_meets import Meetings
-from dmaverify.prove.flow.pipe_state import Encounter
-from dmaverify.prove.flow.ranges import NEVER, as_narrow_as, settled
+from dmaverify.prove.flow.accesses.ask import Asker
+from dmaverify.prove.flow.accesses.lifted import flattened
+from dmaverify.prove.flow.accesses.loops import At
+from dmaverify.prove.flow.accesses.ranges import NEVER, as_narrow_as, settled
+from dmaverify.prove.flow.order.pipe_meets import Meetings
+from dmaverify.prove.flow.order.pipe_state import Encounter
 
 NAMES = ("x", "y", "z")
 NOWHERE = None

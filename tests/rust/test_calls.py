@@ -5,7 +5,7 @@
 import pytest
 from kernels import broken, plan, verdicts, warned
 
-from dmaverify.prove.flow import pipes
+from dmaverify.prove.flow.order import pipes
 from dmaverify.verdict import Status
 
 PART = """

@@ -17,7 +17,7 @@ from dmaverify.jobs.load import load
 from dmaverify.jobs.same_rust import same_rust, same_rust_and_plan
 from dmaverify.machines.rngd.rust.followed import followed_kernel
 from dmaverify.machines.rngd.rust.lowered import lowered_kernel
-from dmaverify.prove.flow.same import side_of
+from dmaverify.prove.flow.equality.same import side_of
 from dmaverify.prove.sameness import Sameness
 from dmaverify.targets.target import load_target
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dmaverify.errors import InputError
 from dmaverify.program.command import Entry, Sequencer
-from dmaverify.prove.flow.bank_runs import (
+from dmaverify.prove.flow.starvation.bank_runs import (
     AccessNest,
     BankRun,
     Banks,
@@ -28,7 +28,7 @@ from dmaverify.prove.flow.bank_runs import (
     padded,
     summaries,
 )
-from dmaverify.prove.flow.starvation_limit import banks_from, cumulative, first_late, limit_from, limits_from
+from dmaverify.prove.flow.starvation.starvation_limit import banks_from, cumulative, first_late, limit_from, limits_from
 
 DATA = tomllib.loads((Path(__file__).resolve().parents[2] / "encodings" / "rngd" / "target.toml").read_text())
 SECTION = DATA["starvation"]

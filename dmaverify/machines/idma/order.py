@@ -26,10 +26,10 @@ from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import Image
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.instructions import Event, Fence, Place, Signal, Use
-from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.hazards import StepJudge
-from dmaverify.prove.flow.pipe_state import Encounter
-from dmaverify.prove.flow.step_events import NOWHERE, hand, touch_of
+from dmaverify.prove.flow.accesses.ask import Asker
+from dmaverify.prove.flow.accesses.step_events import NOWHERE, hand, touch_of
+from dmaverify.prove.flow.order.hazards import StepJudge
+from dmaverify.prove.flow.order.pipe_state import Encounter
 from dmaverify.prove.meet import Walk, apart, equation, found_meeting, side_of
 from dmaverify.prove.move.overlap import Early, Streams, written_early
 from dmaverify.prove.smt import Query, Session, linear

@@ -24,7 +24,7 @@ from dmaverify.machines.pto.sources import Origin, sources_of
 from dmaverify.machines.pto.stated import Setting
 from dmaverify.machines.pto.values import Lanes
 from dmaverify.program.instructions import CopyTouch, Event, Fence, Place, StoredSource, Use
-from dmaverify.prove.flow.scope_order import MEMORY, without_barriers
+from dmaverify.prove.flow.order.scope_order import MEMORY, without_barriers
 from dmaverify.values import dataclass, replace
 
 

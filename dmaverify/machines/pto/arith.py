@@ -15,8 +15,8 @@ from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.values import Value, Values, signed
 from dmaverify.program.instructions import Fit, Place
-from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.ranges import NEVER, settled
+from dmaverify.prove.flow.accesses.ask import Asker
+from dmaverify.prove.flow.accesses.ranges import NEVER, settled
 from dmaverify.prove.options import Options
 from dmaverify.values import replace
 

@@ -17,7 +17,7 @@ from dmaverify.machines.pto.resolved import ResolvedCopies
 from dmaverify.machines.pto.stated import Register
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value, name_of
 from dmaverify.program.instructions import Event, Place
-from dmaverify.prove.flow.ask import Asker, term_text
+from dmaverify.prove.flow.accesses.ask import Asker, term_text
 from dmaverify.prove.options import Options
 from dmaverify.values import replace
 

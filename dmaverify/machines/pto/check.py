@@ -31,7 +31,7 @@ from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import Arrival, Copy, Release, Remark
 from dmaverify.program.rewrite import every
 from dmaverify.prove.boundary import guarded
-from dmaverify.prove.flow.ask import term_text
+from dmaverify.prove.flow.accesses.ask import term_text
 from dmaverify.prove.flow.kernels import JudgedKernel
 from dmaverify.prove.move.preconditions import unmet
 from dmaverify.prove.options import Options

@@ -19,7 +19,7 @@ from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import Arrival, CopyTouch, Use
 from dmaverify.program.rewrite import every
-from dmaverify.prove.flow.ask import term_text
+from dmaverify.prove.flow.accesses.ask import term_text
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target
 from dmaverify.values import replace

@@ -19,9 +19,9 @@ from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import Remark, Use
 from dmaverify.program.rewrite import every
-from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.accesses.ask import Asker
 from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
-from dmaverify.prove.flow.pipe_state import HAZARDS
+from dmaverify.prove.flow.order.pipe_state import HAZARDS
 from dmaverify.prove.flow.room import RULE as ROOM
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target

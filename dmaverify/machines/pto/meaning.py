@@ -39,7 +39,7 @@ from dmaverify.program.instructions import (
 )
 from dmaverify.program.rewrite import spread
 from dmaverify.program.sticky import RegisterBranch, RegisterLoop
-from dmaverify.prove.flow.ask import shown
+from dmaverify.prove.flow.accesses.ask import shown
 from dmaverify.values import replace
 
 

@@ -16,7 +16,7 @@ from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, ValueType
 from dmaverify.machines.pto.stated import Register
 from dmaverify.program.instructions import MIXED, UNSAID, Copy
 from dmaverify.program.sticky import Held, RegisterEvent, RegisterRead, RegisterWrite
-from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.accesses.ask import Asker
 from dmaverify.prove.flow.register_questions import chosen, is_bit
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import Query, Session

@@ -14,7 +14,7 @@ from dmaverify.language.affine import ZERO, Cond, Lin, World, compare
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.ops import ValueType
-from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.accesses.ask import Asker
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.facts import SizeFact
 from dmaverify.values import dataclass, field

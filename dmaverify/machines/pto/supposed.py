@@ -12,10 +12,10 @@ from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import Release
 from dmaverify.program.rewrite import every, touches_in
-from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.accesses.ask import Asker
 from dmaverify.prove.flow.kernels import MOST_LINES
-from dmaverify.prove.flow.launch import meeting_cores
-from dmaverify.prove.flow.scope_order import unbarred
+from dmaverify.prove.flow.order.launch import meeting_cores
+from dmaverify.prove.flow.order.scope_order import unbarred
 
 
 def separate(kernel: Kernel, extents: Collection[str], *, stated: bool) -> Iterator[str]:

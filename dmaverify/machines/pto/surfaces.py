@@ -17,7 +17,7 @@ from dmaverify.machines.pto.emit import SURFACES, pointers
 from dmaverify.machines.pto.named import NamedFunction, functions_of
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.program.instructions import Copy, CopyStep
-from dmaverify.prove.flow.ask import term_text
+from dmaverify.prove.flow.accesses.ask import term_text
 from dmaverify.values import replace
 
 Edit = tuple[int, int, str]

@@ -22,7 +22,7 @@ from dmaverify.machines.pto.stated import PLAIN, Register, Setting
 from dmaverify.machines.pto.tiles import Reserved, TileType
 from dmaverify.program.instructions import Copy, Event, Fit, Loose, NumberNeed, OperationFact, Place, Remark
 from dmaverify.program.sticky import RegisterEvent
-from dmaverify.prove.flow.ask import term_text
+from dmaverify.prove.flow.accesses.ask import term_text
 from dmaverify.values import dataclass, field, replace
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dmaverify.language.affine import ZERO, Lin
 from dmaverify.machines.pto.emit import inline_text, pointers
 from dmaverify.program.instructions import Copy, CopyStep, Fill, Place
-from dmaverify.prove.flow.step_events import NOWHERE
+from dmaverify.prove.flow.accesses.step_events import NOWHERE
 from dmaverify.synth.copies import CopyPlan
 
 

@@ -15,7 +15,7 @@ from dmaverify.language.affine import Lin, World
 from dmaverify.language.expr import axes_of
 from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, KernelLoop, Use
 from dmaverify.program.tensor import Tensor
-from dmaverify.prove.flow.reached import reach_of
+from dmaverify.prove.flow.accesses.reached import reach_of
 from dmaverify.values import dataclass, field
 
 UNTOUCHED, UNKNOWN, DATA, OTHER = -1, -2, -3, -4

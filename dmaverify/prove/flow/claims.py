@@ -24,8 +24,8 @@ from dmaverify.program.command import Loop as Nest
 from dmaverify.program.instructions import Copy, Event, KernelLoop
 from dmaverify.program.rewrite import put_in, running, symbols_of, unrolled, with_loops
 from dmaverify.program.tensor import Tensor
-from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.at_values import all_met, chosen_values, told_at, values_text
+from dmaverify.prove.flow.accesses.ask import Asker
+from dmaverify.prove.flow.accesses.at_values import all_met, chosen_values, told_at, values_text
 from dmaverify.prove.flow.claimed_bytes import DATA, OTHER, UNKNOWN, UNTOUCHED, ClaimedBytes, Moment, left_by, moments
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.scene import Scene, Side

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
 from dmaverify.program.instructions import Copy, CopyTouch, accumulate
-from dmaverify.prove.flow.ask import Reply, term_text
+from dmaverify.prove.flow.accesses.ask import Reply, term_text
+from dmaverify.prove.flow.accesses.units import wrong_reach, wrong_stride
 from dmaverify.prove.flow.instruction_rules import RuleJudge
-from dmaverify.prove.flow.units import wrong_reach, wrong_stride
 from dmaverify.prove.meet import TooDeep, Walk, collision, smallest_meeting
 from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Finding, Severity

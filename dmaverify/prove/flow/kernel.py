@@ -17,11 +17,19 @@ from dmaverify.errors import many
 from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, torn_body
-from dmaverify.prove.flow.begun import there_at_start
-from dmaverify.prove.flow.concurrency import Starvation, starvation
-from dmaverify.prove.flow.declarations import may_share, read_otherwise, written_over
-from dmaverify.prove.flow.hazards import Hazards, hazards
-from dmaverify.prove.flow.hazards_told import (
+from dmaverify.prove.flow.accesses.declarations import may_share, read_otherwise, written_over
+from dmaverify.prove.flow.accesses.index_lists import shared_lists
+from dmaverify.prove.flow.accesses.touches import StepWork, work_of
+from dmaverify.prove.flow.coverage.steps_told import step_findings
+from dmaverify.prove.flow.coverage.tile_outputs import Output, outputs
+from dmaverify.prove.flow.coverage.tiles import Together, worse
+from dmaverify.prove.flow.coverage.tiles import judge as judge_tiles
+from dmaverify.prove.flow.coverage.tiles_elsewhere import OtherDeclarations
+from dmaverify.prove.flow.coverage.tiles_told import tile_findings, undecided_tiles
+from dmaverify.prove.flow.initialization.begun import there_at_start
+from dmaverify.prove.flow.initialization.written_since import written_since
+from dmaverify.prove.flow.order.hazards import Hazards, hazards
+from dmaverify.prove.flow.order.hazards_told import (
     CONTEXTS_IN_ORDER,
     ONE_ENGINE,
     contexts_apart,
@@ -29,19 +37,11 @@ from dmaverify.prove.flow.hazards_told import (
     hazard_finding,
     order_rests_on,
 )
-from dmaverify.prove.flow.hops import hop_findings
-from dmaverify.prove.flow.index_lists import shared_lists
-from dmaverify.prove.flow.pipe_state import HAZARDS
-from dmaverify.prove.flow.regions import REGIONS, region_findings
-from dmaverify.prove.flow.starving_told import starving_finding
-from dmaverify.prove.flow.steps_told import step_findings
-from dmaverify.prove.flow.tile_outputs import Output, outputs
-from dmaverify.prove.flow.tiles import Together, worse
-from dmaverify.prove.flow.tiles import judge as judge_tiles
-from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
-from dmaverify.prove.flow.tiles_told import tile_findings, undecided_tiles
-from dmaverify.prove.flow.touches import StepWork, work_of
-from dmaverify.prove.flow.written_since import written_since
+from dmaverify.prove.flow.order.hops import hop_findings
+from dmaverify.prove.flow.order.pipe_state import HAZARDS
+from dmaverify.prove.flow.order.regions import REGIONS, region_findings
+from dmaverify.prove.flow.starvation.concurrency import Starvation, starvation
+from dmaverify.prove.flow.starvation.starving_told import starving_finding
 from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.move.check import Options, check_access, check_transfer

@@ -19,15 +19,15 @@ from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use, acc
 from dmaverify.program.rewrite import with_loops
 from dmaverify.program.sticky import reads
 from dmaverify.prove.flow.claims import ClaimResult, placed_copies
-from dmaverify.prove.flow.definite_questions import DEFINITE, definite_script
-from dmaverify.prove.flow.flag_questions import FLAGS
+from dmaverify.prove.flow.initialization.definite_questions import DEFINITE, definite_script
+from dmaverify.prove.flow.initialization.padding_questions import padding_script
 from dmaverify.prove.flow.instruction_rules import HeldRule, RuleJudge
 from dmaverify.prove.flow.kernels import JudgedKernel, KernelProgram
-from dmaverify.prove.flow.order_questions import order_scripts
-from dmaverify.prove.flow.padding_questions import padding_script
-from dmaverify.prove.flow.pipe_state import HAZARDS
+from dmaverify.prove.flow.order.flag_questions import FLAGS
+from dmaverify.prove.flow.order.order_questions import order_scripts
+from dmaverify.prove.flow.order.pipe_state import HAZARDS
+from dmaverify.prove.flow.order.stretches import Instant, Instants, script_of
 from dmaverify.prove.flow.register_questions import MOST_READS, REGISTERS, register_script
-from dmaverify.prove.flow.stretches import Instant, Instants, script_of
 from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions, predicates_script
 from dmaverify.prove.move.questions import QuestionSubject, address_by_steps, once_script, questions_of

@@ -25,21 +25,22 @@ from dmaverify.program.instructions import (
 )
 from dmaverify.program.rewrite import every, spread, touches_in, with_loops
 from dmaverify.program.sticky import RegisterEvent
-from dmaverify.prove.flow.ask import Asker, shown, term_text
-from dmaverify.prove.flow.definite import DefiniteJudge, unwritten_at_values
+from dmaverify.prove.flow.accesses.ask import Asker, shown, term_text
+from dmaverify.prove.flow.accesses.peeled import peeled
+from dmaverify.prove.flow.accesses.ranges import as_narrow_as
+from dmaverify.prove.flow.initialization.definite import DefiniteJudge
+from dmaverify.prove.flow.initialization.definite_at_values import unwritten_at_values
 from dmaverify.prove.flow.instructions import CopyJudge
 from dmaverify.prove.flow.needs import judge_fits, judge_needs
-from dmaverify.prove.flow.other_core import meets_arrival, with_other_core
-from dmaverify.prove.flow.peeled import peeled
-from dmaverify.prove.flow.pipe_cases import confirm, found_at_values, unconfirmed
-from dmaverify.prove.flow.pipe_fixpoint import proved_at_once
-from dmaverify.prove.flow.pipes import PipeJudge
-from dmaverify.prove.flow.ranges import as_narrow_as
+from dmaverify.prove.flow.order.other_core import meets_arrival, with_other_core
+from dmaverify.prove.flow.order.pipe_cases import confirm, found_at_values, unconfirmed
+from dmaverify.prove.flow.order.pipe_fixpoint import proved_at_once
+from dmaverify.prove.flow.order.pipes import PipeJudge
+from dmaverify.prove.flow.order.two_cores import RULE as OTHER
+from dmaverify.prove.flow.order.two_cores import TwoCores, other_core_of
 from dmaverify.prove.flow.room import RULE as ROOM
 from dmaverify.prove.flow.room import Places, Rooms, crowded, lying, placed
 from dmaverify.prove.flow.stating import grounds, notes_to_paste, plainer, plainer_term, shown_sum
-from dmaverify.prove.flow.two_cores import RULE as OTHER
-from dmaverify.prove.flow.two_cores import TwoCores, other_core_of
 from dmaverify.prove.flow.uses import judge_uses
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import solver_version

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dmaverify.errors import Span
 from dmaverify.language.affine import Lin
 from dmaverify.program.instructions import Fit, NumberNeed
-from dmaverify.prove.flow.ask import Reply, term_text
+from dmaverify.prove.flow.accesses.ask import Reply, term_text
 from dmaverify.prove.flow.instructions import CopyJudge
 from dmaverify.verdict import Finding, Severity
 

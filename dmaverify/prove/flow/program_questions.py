@@ -16,15 +16,15 @@ from collections.abc import Iterator, Sequence
 
 from dmaverify.language.affine import Lin
 from dmaverify.program.schedule import Order, Program
-from dmaverify.prove.flow.concurrency import Starvation
-from dmaverify.prove.flow.hazards import KINDS, unordered
-from dmaverify.prove.flow.pipe_state import HAZARDS
-from dmaverify.prove.flow.program_times import TimedWork, Times
-from dmaverify.prove.flow.region_questions import region_scripts
-from dmaverify.prove.flow.regions import REGIONS
-from dmaverify.prove.flow.starvation import lookup
-from dmaverify.prove.flow.tile_questions import TILES, tile_scripts
-from dmaverify.prove.flow.touches import StepWork, Touch, flat_weights
+from dmaverify.prove.flow.accesses.program_times import TimedWork, Times
+from dmaverify.prove.flow.accesses.touches import StepWork, Touch, flat_weights
+from dmaverify.prove.flow.coverage.tile_questions import TILES, tile_scripts
+from dmaverify.prove.flow.order.hazards import KINDS, unordered
+from dmaverify.prove.flow.order.pipe_state import HAZARDS
+from dmaverify.prove.flow.order.region_questions import region_scripts
+from dmaverify.prove.flow.order.regions import REGIONS
+from dmaverify.prove.flow.starvation.concurrency import Starvation
+from dmaverify.prove.flow.starvation.starvation import lookup
 from dmaverify.prove.move.full import NOT_ASKED, ask, definitions
 from dmaverify.prove.move.questions import address_by_steps
 from dmaverify.prove.move.script import Script, ScriptWriter, disjunction, text_of

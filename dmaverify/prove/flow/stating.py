@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from dmaverify.language.affine import Cond, Lin, World, both, compare
 from dmaverify.language.linear import names_in
-from dmaverify.prove.flow.ask import Asker, shown, term_text
+from dmaverify.prove.flow.accesses.ask import Asker, shown, term_text
 
 MOST_CHOICES = 8
 _NAME = re.compile(r"%[A-Za-z_]\w*")

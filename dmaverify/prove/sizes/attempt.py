@@ -30,8 +30,8 @@ from dmaverify.program.schedule import Circle, Program, order_of, torn_body
 from dmaverify.program.space import aliased_place, layout_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Views
-from dmaverify.prove.flow.regions import leaves_its_region
-from dmaverify.prove.flow.touches import work_of
+from dmaverify.prove.flow.accesses.touches import work_of
+from dmaverify.prove.flow.order.regions import leaves_its_region
 from dmaverify.prove.move.alone import packets_of, told_of_packet, unfilled
 from dmaverify.prove.move.cells import has_window
 from dmaverify.prove.move.copy_ports import left_behind, told_of_first, told_of_span

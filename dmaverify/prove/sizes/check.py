@@ -19,11 +19,11 @@ from dmaverify.language.numbers import Poly
 from dmaverify.program.access import Access
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.schedule import Program
-from dmaverify.prove.flow.begun import STATED
-from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, IN_ORDER, ONE_ENGINE, SHARED
+from dmaverify.prove.flow.initialization.begun import STATED
 from dmaverify.prove.flow.kernel import TILES, check_program
-from dmaverify.prove.flow.pipe_state import HAZARDS
-from dmaverify.prove.flow.regions import REGIONS
+from dmaverify.prove.flow.order.hazards_told import CONTEXTS_IN_ORDER, IN_ORDER, ONE_ENGINE, SHARED
+from dmaverify.prove.flow.order.pipe_state import HAZARDS
+from dmaverify.prove.flow.order.regions import REGIONS
 from dmaverify.prove.move.check import EACH_ITERATION, check_access, check_transfer
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask
 from dmaverify.prove.move.outcome import OBLIGATIONS

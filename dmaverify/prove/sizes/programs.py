@@ -18,14 +18,14 @@ from typing import Any
 from dmaverify.language.numbers import Poly, floor_quotient, moves, same
 from dmaverify.lower.programs import space_of
 from dmaverify.program.schedule import Order, Program
-from dmaverify.prove.flow.begun import there_at_sizes
-from dmaverify.prove.flow.concurrency import SECTION
-from dmaverify.prove.flow.declarations import DeclaredSide, declared_sides, read_otherwise, written_over
-from dmaverify.prove.flow.hazards import KINDS, unordered
-from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, ONE_ENGINE, contexts_apart, engines_apart
-from dmaverify.prove.flow.overwritten import read_before
-from dmaverify.prove.flow.regions import regions_open
-from dmaverify.prove.flow.touches import StepWork, Touch
+from dmaverify.prove.flow.accesses.declarations import DeclaredSide, declared_sides, read_otherwise, written_over
+from dmaverify.prove.flow.accesses.overwritten import read_before
+from dmaverify.prove.flow.accesses.touches import StepWork, Touch
+from dmaverify.prove.flow.initialization.begun import there_at_sizes
+from dmaverify.prove.flow.order.hazards import KINDS, unordered
+from dmaverify.prove.flow.order.hazards_told import CONTEXTS_IN_ORDER, ONE_ENGINE, contexts_apart, engines_apart
+from dmaverify.prove.flow.order.regions import regions_open
+from dmaverify.prove.flow.starvation.concurrency import SECTION
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.sizes.facts import SizeFact
 from dmaverify.prove.sizes.judge import ladder, need

@@ -22,7 +22,7 @@ from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.order import unordered_effects
 from dmaverify.machines.rngd.rust.values import Held, RustTensor, Sequence, Value, forgotten, over_parts, parts_in
 from dmaverify.program.ways import OnWay
-from dmaverify.prove.flow.buffers import BufferJudge
+from dmaverify.prove.flow.coverage.buffers import BufferJudge
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 

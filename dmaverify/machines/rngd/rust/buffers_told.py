@@ -14,7 +14,7 @@ from dmaverify.machines.rngd.rust.accesses import Effect, Unjudged
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.values import PLACES, RustTensor
 from dmaverify.machines.rngd.rust.views import plain
-from dmaverify.prove.flow.buffers import (
+from dmaverify.prove.flow.coverage.buffers import (
     COVER,
     DEFINITE,
     ONCE,

@@ -14,9 +14,9 @@ from dmaverify.machines.rngd.rust.accesses import Effect, HeldNeed
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.tile_shapes import form_of
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
-from dmaverify.prove.flow.buffers import HeldAccess, HeldBuffer
-from dmaverify.prove.flow.tile_union import Run
-from dmaverify.prove.flow.unwritten import LoopMove, RowAccess
+from dmaverify.prove.flow.accesses.tile_union import Run
+from dmaverify.prove.flow.coverage.buffers import HeldAccess, HeldBuffer
+from dmaverify.prove.flow.initialization.unwritten import LoopMove, RowAccess
 from dmaverify.prove.meet import Walk, decided, difference
 from dmaverify.values import replace
 

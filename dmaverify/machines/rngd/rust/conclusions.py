@@ -21,7 +21,7 @@ from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.sites import Sites, is_kernel
 from dmaverify.machines.rngd.rust.values import Unknown
 from dmaverify.program.ways import OnWay
-from dmaverify.prove.flow.ways import Passed, Ways, WaysUndecided
+from dmaverify.prove.flow.accesses.ways import Passed, Ways, WaysUndecided
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 

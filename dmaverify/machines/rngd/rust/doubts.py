@@ -24,7 +24,7 @@ from dmaverify.machines.rngd.rust.integers import ANY, INTEGERS, SIGNS
 from dmaverify.machines.rngd.rust.lookups import as_declared
 from dmaverify.machines.rngd.rust.values import Numbers, Unknown, Value
 from dmaverify.program.ways import SOME, OnWay, WayChoice, WayTerm
-from dmaverify.prove.flow.way_terms import always
+from dmaverify.prove.flow.accesses.way_terms import always
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -40,7 +40,7 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
 )
 from dmaverify.program.ways import ANY, SOME, OnWay, WayChoice, WayTerm
-from dmaverify.prove.flow.way_conditions import impossible
+from dmaverify.prove.flow.accesses.way_conditions import impossible
 from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:

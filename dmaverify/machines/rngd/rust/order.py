@@ -20,10 +20,10 @@ from dmaverify.machines.rngd.rust.cells import cover_of, sizes_of
 from dmaverify.machines.rngd.rust.moves import SCATTERS
 from dmaverify.machines.rngd.rust.values import RustTensor
 from dmaverify.program.instructions import Event, Place, Use
-from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.hazards import StepJudge
-from dmaverify.prove.flow.pipe_state import Encounter
-from dmaverify.prove.flow.step_events import NOWHERE, hand, touch_of
+from dmaverify.prove.flow.accesses.ask import Asker
+from dmaverify.prove.flow.accesses.step_events import NOWHERE, hand, touch_of
+from dmaverify.prove.flow.order.hazards import StepJudge
+from dmaverify.prove.flow.order.pipe_state import Encounter
 from dmaverify.prove.meet import Walk, decided, difference
 from dmaverify.values import dataclass, field
 

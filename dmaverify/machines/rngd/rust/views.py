@@ -60,7 +60,7 @@ from dmaverify.machines.rngd.rust.values import (
 )
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.ways import OnWay
-from dmaverify.prove.flow.ways import can_happen
+from dmaverify.prove.flow.accesses.ways import can_happen
 from dmaverify.values import dataclass, replace
 
 MOST_STARTS = 4096
