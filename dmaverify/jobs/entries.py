@@ -47,7 +47,9 @@ def entry_verdicts(plan: Plan, chosen: Options, keep: Asked | None = None) -> li
 
 
 def _template_verdicts(plan: Plan, chosen: Options, keep: Asked | None) -> list[Verdict]:
-    """The verdicts of a plan with symbols, each on all sizes."""
+    """The verdicts of what a plan says with symbols, each on all sizes."""
+    if not plan.templates:
+        return []
     from dmaverify.prove.sizes.check import check_template
 
     found = []
