@@ -20,7 +20,6 @@ from dmaverify.program.space import SPAN, Space, global_address, layout_of, loca
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Views
 from dmaverify.prove.meet import Walk
-from dmaverify.prove.move.any_order import OPEN, judge_any_order
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.overlap import Early, Streams, relies_on_order, written_early
 from dmaverify.prove.move.scene import Side, addresses, full_counters, named_counters
@@ -53,6 +52,8 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     if _writes_what_lies_there(case, programs):
         case.status["core/overlap"], case.by["core/overlap"] = "proved", IN_ANY_ORDER
         return
+    from dmaverify.prove.move.any_order import OPEN, judge_any_order
+
     first, second = (t.base * 8 for t in (source, dest))
     ends = (first + source.element.size * case.bits, second + dest.element.size * case.bits)
     low, high = max(first, second) // 8, -(-min(ends) // 8)
