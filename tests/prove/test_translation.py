@@ -9,6 +9,7 @@ import pytest
 
 from dmaverify import api
 from dmaverify.prove.move.check import Options
+from dmaverify.prove.move.core import BY_DISTANCE
 from dmaverify.verdict import Status
 
 ROWS, LIVE, PITCH = 6, 5, 8
@@ -60,6 +61,11 @@ def test_a_flat_copy_of_padded_rows_is_proved_where_its_pieces_are_the_rows(
 ) -> None:
     found = status(plan(cuts, 32768, 1500, 1536))
     assert found is wanted if wanted else found is not Status.PROVED
+
+
+def test_uneven_pieces_add_up_before_a_solver_is_asked() -> None:
+    (verdict,) = api.check(plan([(BIG - 4096, 4096, 0), (0, BIG - 4096, 0)], 32768, 1500, 1536), "t", options=OPTIONS)
+    assert {one.by for one in verdict.obligations if one.id == "core/same-element"} == {BY_DISTANCE}
 
 
 def test_pieces_that_alternate_add_up_too() -> None:

@@ -107,9 +107,6 @@ class Invocations(Expressions):
         body = item.child_by_field_name("body") if item is not None else None
         if body is None:
             return Unknown("")
-        for one in frame.locals.values() if root.has_error else ():
-            self.ledger.lose(one)  # it is read as something else than it is: it may write whatever has a name here
-            self.ledger.leave([one])
         inside, given = self.opened(again, body, frame), made.given(len(within[0]))
         for name, whose in _variables(again, body, given).items():
             other = anew(name) if False in whose and name in inside.locals else False
