@@ -92,22 +92,31 @@ def laid_out(held: HeldTensor, machine: RunMachine, bits: int, *, written: bool)
 
 
 class KnownTensors:
-    """Tensors by the elements that lie at their addresses: of those that have the same, the one that was met first."""
+    """Tensors by the elements that lie at their addresses: of those that have the same, the one that was met first.
+    What lies at an address alone is not laid out.
+    """
 
     def __init__(self, machine: RunMachine) -> None:
         self.machine = machine
         self.met: dict[tuple[HeldTensor, int], tuple[HeldTensor, int]] = {}
-        self.first: dict[tuple[object, ...], tuple[HeldTensor, int]] = {}
+        self.there: dict[tuple[object, ...], list[tuple[HeldTensor, int]]] = {}
 
     def __call__(self, held: HeldTensor, bits: int) -> tuple[HeldTensor, int]:
-        if (held, bits) not in self.met:
-            cells = laid_out(held, self.machine, bits, written=True)
-            order = np.argsort(cells.address[cells.live])
-            coords = {axis: at[cells.live][order] for axis, at in cells.coords.items()}
-            elements = tuple((axis, at.tobytes()) for axis, at in sorted(coords.items()) if at.any())
-            key = (held.tier, bits, cells.address[cells.live][order].tobytes(), elements)
-            self.met[held, bits] = self.first.setdefault(key, (held, bits))
-        return self.met[held, bits]
+        one = held, bits
+        if one not in self.met:
+            there = self.there.setdefault((held.tier, held.base, held.first, bits), [])
+            same = (other for other in there if self._elements(*other) == self._elements(*one))
+            self.met[one] = next(same, one)
+            there += [one] if self.met[one] is one else []
+        return self.met[one]
+
+    def _elements(self, held: HeldTensor, bits: int) -> tuple[object, ...]:
+        """What lies where."""
+        cells = laid_out(held, self.machine, bits, written=True)
+        order = np.argsort(cells.address[cells.live])
+        coords = {axis: at[cells.live][order] for axis, at in cells.coords.items()}
+        elements = tuple((axis, at.tobytes()) for axis, at in sorted(coords.items()) if at.any())
+        return cells.address[cells.live][order].tobytes(), *elements
 
 
 # ---------------------------------------------------------------- views

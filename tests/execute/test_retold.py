@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +53,14 @@ def test_only_proofs_of_small_moves_are_run() -> None:
     retell(TEXT.format(rows=1 << 20), "x", "rngd", PROVED, SMALL)
     retell(TEXT.format(rows=4), "x", "rngd", PROVED, Options(cross_check=0))
     retell(TEXT.format(rows=4), "x", "rngd", Verdict("x", "rngd", Status.UNKNOWN), SMALL)
+
+
+def test_tensors_that_lie_alone_are_no_more_units_of_a_run() -> None:
+    """Each step touches at most 32,768 positions; tensors are laid out where two lie at one address."""
+    text = (Path(__file__).parents[2] / "examples" / "programs" / "cumulative.toml").read_text(encoding="utf-8")
+    found = retold.Retold(text, "four-64", "rngd", {}, 1 << 15).broken()
+    assert found is not None
+    assert {one.partition(" ")[0] for one in found} == {"rngd/bank-starvation"}
 
 
 REFUTED = Verdict("x", "rngd", Status.REFUTED, (Finding("core/covers", Severity.ERROR, "", witness={"address": 0}),))
