@@ -132,6 +132,18 @@ def test_what_a_macro_is_given_keeps_its_names_and_stays_one_operand(lines: str,
     assert found == told or (told == "refuted" and found == "unknown")
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("let $x = 3;", "refuted"), ("let $x = 0;", "proved"), ("{ let $x = 3; }", "proved"),
+        ("while let $x = 3;", "unknown"), ("match { } let $x = 3;", "unknown"), ("let $x become f(); = 3;", "unknown"),
+    ],
+)  # fmt: skip
+def test_behind_what_a_macro_made_that_cannot_be_read_nothing_is_known(body: str, told: str) -> None:
+    odd = f"macro_rules! odd {{ ($x:ident) => {{ {body} }} }} let k = 0; odd!(k);"
+    assert status(f"{odd} {tile('16 * k')} {tile('16')} {tile('32')} {tile('48')}") == told
+
+
 @pytest.mark.parametrize(("lines", "told"), ORDER)
 def test_a_loop_takes_the_elements_that_its_adapters_leave_in_their_order(lines: str, told: str) -> None:
     found = status(lines)

@@ -65,6 +65,8 @@ class Invocations(Expressions):
         if called == "vec":
             again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){[", "];}")
             made_list = next((one for one in walk(tree) if one.type == "array_expression"), None)
+            if tree.has_error:
+                self._not_expanded(text, frame)
             return self.value(again, made_list, frame, expected) if made_list is not None else Unknown("")
         told = rules is None and called in KNOWN_MACROS
         if called in ("axes", "i") or not (told or "." in text):
@@ -105,6 +107,8 @@ class Invocations(Expressions):
         self.discover(again, root)
         item = child(root, "function_item")
         body = item.child_by_field_name("body") if item is not None else None
+        if body is None or root.has_error:  # it is read as something else than it is, or not at all
+            self._not_expanded(None, frame)
         if body is None:
             return Unknown("")
         inside, given = self.opened(again, body, frame), made.given(len(within[0]))

@@ -1,4 +1,4 @@
-"""What loads, stores of registers and copies hand on within one memory, of bytes that may be nothing that was written.
+"""Definite initialization through registers and local copies: what they hand on of bytes that may be unwritten.
 
 Knows: which rows written before hold what is read, what registers were loaded with, up to where that was written.
 Does not know: findings, the order of events, loops (that is `definite`), machines.
