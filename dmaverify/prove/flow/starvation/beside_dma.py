@@ -27,6 +27,7 @@ from dmaverify.prove.flow.accesses.touches import StepWork, Touch
 from dmaverify.prove.flow.starvation.bank_runs import AccessNest, Banks, Runs, bank_runs, nest_of
 from dmaverify.prove.flow.starvation.iterations import (
     TurnWindow,
+    Way,
     iterations_beside,
     longest_of,
     may_be_at_once,
@@ -45,17 +46,15 @@ MOST_TRIED = 32  # iterations of DMA at each end and in the middle, to see one b
 
 @dataclass(frozen=True)
 class AccessPart:
-    """One access of an operation: its nest and the loops around it, the slices that it reaches; and, of the iterations
-    in a window, the nests (one, where they follow each other) and their longest runs bank by bank.
+    """One access of an operation: its nests and the loops around them, the slices that it reaches; and, of the
+    iterations in a window, the nests (one, where they follow each other) and their longest runs bank by bank.
     """
 
     number: int
     step: int
     piece: int
     access: Access
-    nest: AccessNest
-    turns: tuple[tuple[int, int], ...]
-    apart: int
+    ways: tuple[Way, ...]
     count: int  # iterations of the step
     slices: Slices
     element_bytes: int
@@ -68,8 +67,9 @@ class AccessPart:
     def within(self, window: TurnWindow, banks: Banks) -> AccessPart:
         """Of the iterations in a window."""
         whole = TurnWindow(0, self.count, self.count)
-        nests, exact = nests_of_iterations(self.nest, self.turns, banks, self.apart, whole if self.some else window)
-        exact = exact and not (self.some and window.most < self.count)
+        each = [nests_of_iterations(way, banks, whole if self.some else window) for way in self.ways]
+        nests = tuple(dict.fromkeys(nest for own, _ in each for nest in own))
+        exact = all(sure for _, sure in each) and not (self.some and window.most < self.count)
         runs = longest_of([bank_runs(nest, banks) for nest in nests])
         return replace(self, nests=nests, runs=runs, exact=self.exact and exact)
 
@@ -102,20 +102,16 @@ def access_parts(
                 unfit.append(access.name)
                 continue
             turns, apart, exact = turns_of_access(access)
-            if waits_between(order, step):
-                apart = len(turns)
+            waits = waits_between(order, step)
             piece = order.of_step[step][0]  # an operation works in one lane
             slices, count = access_slices(access, target), prod(n for _, n in steps[step].loops)
-            ways = [(nest, turns, slices, apart)]
-            by_slice = [] if exact or nest.base is None else turns_by_slice(access)
-            if by_slice:
-                ways = [
-                    (*one.nest(nest, turns), slices.of(one.slices, moving=not one.always), max(apart, one.apart))
-                    for one in by_slice
-                ]
-            for own, around, reached, cut in ways:
+            by_slice = [] if exact or nest.base is None else turns_by_slice(access, banks)
+            each: list[tuple[tuple[Way, ...], Slices]] = [
+                (tuple(one.ways(nest, turns, waits)), slices.of(one.slices, moving=not one.always)) for one in by_slice
+            ]
+            for ways, reached in each or [(((nest, turns, len(turns) if waits else apart),), slices)]:
                 yield AccessPart(
-                    next(numbers), step, piece, access, own, around, cut, count, reached, max(1, bits // 8),
+                    next(numbers), step, piece, access, ways, count, reached, max(1, bits // 8),
                     order.pieces[piece].lane, exact or bool(by_slice), bool(by_slice),
                 )  # fmt: skip
 

@@ -227,7 +227,7 @@ def _chained(
     worst, open_ = 0, 0
     for piece in {piece for one in sums for piece in order.of_step[one.dma]}:
         windows = [(part, window_beside(order, piece, part.piece, part.count)) for part in parts]
-        free = [(part, operations(part.nest, part.turns, window, banks)) for part, window in windows if window.most]
+        free = [(part, operations(part.ways, window, banks)) for part, window in windows if window.most]
         lanes: dict[tuple[str, str], list[AccessNest]] = {}
         for part, done in sorted(free, key=lambda one: one[0].step):
             lanes.setdefault((part.lane, part.access.engine), []).extend(done)

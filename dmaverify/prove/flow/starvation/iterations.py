@@ -12,8 +12,8 @@ Source: "Memory Performance" (Bank Starvation), docs/machines/rngd.md 6.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
 from math import prod
 
 from dmaverify.program.access import Access
@@ -24,6 +24,10 @@ from dmaverify.values import dataclass, replace
 
 MOST_SEEN = 1 << 14  # slices of all iterations, listed one by one
 MOST_OPERATIONS = 512  # of one context, one after the other, to see what they would make without a change of operation
+
+
+Way = tuple[AccessNest, tuple[tuple[int, int], ...], int]
+"""The accesses of one iteration, the loops around them, and how many of these, from the outermost, end a run."""
 
 
 def turns_of_access(access: Access) -> tuple[tuple[tuple[int, int], ...], int, bool]:
@@ -42,66 +46,78 @@ def turns_of_access(access: Access) -> tuple[tuple[tuple[int, int], ...], int, b
         return loops, 0, True
     reach = 1 + sum((count - 1) * stride for count, stride in view.visible("slice"))
     away = [i for i, (turn, s) in enumerate(zip(views.turns, slices, strict=True)) if s and turn.count > 1]
-    if any(abs(slices[i]) < reach for i in away):
-        return loops, 0, False
+    apart, further = max(away, default=-1) + 1, 0  # how far the loops inside have moved when they begin again
+    for turn, shift in reversed(list(zip(views.turns[:apart], slices, strict=False))):
+        if turn.count > 1 and abs(shift - further) < reach:
+            return loops, 0, False  # an iteration and the next one may share a slice
+        further += shift * (turn.count - 1)
     still = not any(moves[i] for i in away)  # a slice sees one base only
-    return loops, max(away, default=-1) + 1, len(away) <= 1 and still
+    return loops, apart, len(away) <= 1 and still
 
 
 @dataclass(frozen=True, slots=True)
 class SliceTurns:
-    """Slices that the same iterations of a loop reach: `count` of them from `first` on, every `step`-th."""
+    """Slices that see the same iterations of the outer `loops`, not all of them where not `always`: stretches that
+    follow each other with a pause, each as the bytes that its first iteration moves by, how many iterations it has, and
+    how many bytes each is further, modulo the banks.
+    """
 
-    loop: int
-    first: int
-    count: int
-    step: int
     slices: frozenset[int]
-    always: bool  # all iterations of the loop
+    always: bool
+    loops: int
+    stretches: tuple[tuple[int, int, int], ...]
 
-    @property
-    def apart(self) -> int:
-        """The outer loops whose iterations are no run: between two of them others go to other slices."""
-        return self.loop + 1 if self.step > 1 else 0
-
-    def nest(
-        self, nest: AccessNest, turns: Sequence[tuple[int, int]]
-    ) -> tuple[AccessNest, tuple[tuple[int, int], ...]]:
-        """The nest where those iterations begin, and the loops around it as these slices see them."""
-        move = turns[self.loop][1]
-        seen = ((self.count, move * self.step) if i == self.loop else turn for i, turn in enumerate(turns))
-        base = None if nest.base is None else nest.base + self.first * move
-        return replace(nest, base=base), tuple(seen)
+    def ways(self, nest: AccessNest, turns: Sequence[tuple[int, int]], waits: bool) -> Iterator[Way]:
+        """The nest where each stretch begins, and the loops around it as these slices see them."""
+        for first, count, step in self.stretches:
+            around = ((count, step), *turns[self.loops :])
+            yield replace(nest, base=(nest.base or 0) + first), around, len(around) if waits else 0
 
 
-def turns_by_slice(access: Access) -> list[SliceTurns]:
-    """A tile of slices that overlaps itself in the next iteration of one loop, slice by slice; nothing where it is not
-    so, or where a slice sees iterations that are no run of steps.
+def turns_by_slice(access: Access, banks: Banks) -> list[SliceTurns]:
+    """A tile of slices that may overlap itself in the next iteration, slice by slice; nothing where it is no tile of
+    slices, or a slice sees a stretch of iterations that does not move by the same in each.
     """
     views, view = access.views, access.view
     if views is None or view is None:
         return []
-    away = [i for i, (t, s) in enumerate(zip(views.turns, view.shift[2].steps, strict=True)) if s and t.count > 1]
+    shifts, moves, period = view.shift[2].steps, view.shift[3].steps, banks.period_bytes
+    away = [i for i, (turn, s) in enumerate(zip(views.turns, shifts, strict=True)) if s and turn.count > 1]
+    counts = [turn.count for turn in views.turns[: max(away, default=-1) + 1]]
     shown = [access.memory.at_slice]
     for count, stride in shown_positions(access.memory, view, "slice"):
         shown = [at + stride * c for at in shown for c in range(count)] if len(shown) * count <= MOST_SEEN else []
-    if len(away) != 1 or len(shown) * views.turns[away[0]].count > MOST_SEEN:
+    if not away or prod(counts) * len(shown) > MOST_SEEN:
         return []
-    (loop,) = away
-    count, shift = views.turns[loop].count, view.shift[2].steps[loop]
+    moved: list[int] = []
     seen: dict[int, list[int]] = {}
-    for turn, at in product(range(count), shown):
-        seen.setdefault(at + shift * turn, []).append(turn)
+    for number, at in enumerate(product(*map(range, counts))):
+        moved.append(sum(c * move for c, move in zip(at, moves, strict=False)) % period)
+        for slice_ in shown:
+            seen.setdefault(slice_ + sum(c * s for c, s in zip(at, shifts, strict=False)), []).append(number)
     alike: dict[tuple[int, ...], set[int]] = {}
     for slice_, iterations in seen.items():
         alike.setdefault(tuple(iterations), set()).add(slice_)
-    out = []
-    for turns, slices in alike.items():
-        first, step = turns[0], turns[1] - turns[0] if len(turns) > 1 else 1
-        if turns != tuple(range(first, turns[-1] + 1, step)):
-            return []
-        out.append(SliceTurns(loop, first, len(turns), step, frozenset(slices), len(turns) == count))
-    return out
+    found = [(_stretches(turns, moved, period), turns, slices) for turns, slices in alike.items()]
+    return [
+        SliceTurns(frozenset(slices), len(turns) == len(moved), len(counts), stretches)
+        for stretches, turns, slices in (found if all(stretches for stretches, _, _ in found) else ())
+    ]
+
+
+def _stretches(turns: Sequence[int], moved: Sequence[int], period: int) -> tuple[tuple[int, int, int], ...]:
+    """Iterations in stretches without a pause, each once; none where one of them moves by now this, now that."""
+    found: dict[tuple[int, int, int], None] = {}
+    begun = 0
+    for end in range(1, len(turns) + 1):
+        if end == len(turns) or turns[end] != turns[end - 1] + 1:
+            own = [moved[turn] for turn in turns[begun:end]]
+            steps = {(b - a) % period for a, b in pairwise(own)} or {0}
+            if len(steps) > 1:
+                return ()
+            found[own[0], len(own), steps.pop()] = None
+            begun = end
+    return tuple(found)
 
 
 def waits_between(order: Order, step: int) -> bool:
@@ -168,12 +184,11 @@ def may_be_at_once(order: Order, one: int, ones: range, other: int, others: rang
     return least <= (most if ahead is None else min(most, ahead - 1))
 
 
-def nests_of_iterations(
-    nest: AccessNest, turns: Sequence[tuple[int, int]], banks: Banks, apart: int, window: TurnWindow
-) -> tuple[tuple[AccessNest, ...], bool]:
-    """The loops as loops of the nest, but the outer `apart`: of those, a nest for each first bank that they lead to; of
-    all iterations no more than are in the window. Whether these are the runs that there are, and no longer ones.
+def nests_of_iterations(way: Way, banks: Banks, window: TurnWindow) -> tuple[tuple[AccessNest, ...], bool]:
+    """The loops as loops of the nest, but those that end a run: of these, a nest for each first bank that they lead to;
+    of all iterations no more than are in the window. Whether these are the runs that there are, and no longer ones.
     """
+    nest, turns, apart = way
     count = prod(n for n, _ in turns)
     if nest.base is None:
         return (replace(nest, loops=(*turns, *nest.loops)),), window.most >= count
@@ -196,12 +211,17 @@ def nests_of_iterations(
     return tuple(replace(nest, base=base) for base in starts_.values()), window.most >= count
 
 
-def operations(
-    nest: AccessNest, turns: Sequence[tuple[int, int]], window: TurnWindow, banks: Banks
-) -> tuple[AccessNest, ...]:
+def operations(ways: Sequence[Way], window: TurnWindow, banks: Banks) -> tuple[AccessNest, ...]:
     """The accesses of all iterations (of those that are alike, no more than are in the window), one after the other;
     none where they are too many to list.
     """
+    each = [_operations(nest, turns, window, banks) for nest, turns, _ in ways]
+    return tuple(one for own in each for one in own) if all(each) else ()
+
+
+def _operations(
+    nest: AccessNest, turns: Sequence[tuple[int, int]], window: TurnWindow, banks: Banks
+) -> tuple[AccessNest, ...]:
     alike = not any(move % banks.period_bytes for n, move in turns if n > 1)
     if nest.base is None or (window.most if alike else prod(n for n, _ in turns)) > MOST_OPERATIONS:
         return ()
