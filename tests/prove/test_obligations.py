@@ -155,6 +155,20 @@ def test_strides_that_cross_a_row_are_followed(count: int, broken: set[str]) -> 
     assert set(statuses("A, B", "A, B", copy((count, 8, 8), burst=8))) == broken
 
 
+@pytest.mark.parametrize(
+    ("inner", "burst", "broken"),
+    [((), 3, set()), (((2, 2, 2),), 2, {"core/in-bounds", "core/reads-live", "core/writes-once"})],
+)
+def test_units_behind_the_end_of_an_uneven_cut_are_followed_where_outer_loops_cross_rows(
+    inner: tuple[tuple[int, int, int], ...], burst: int, broken: set[str]
+) -> None:
+    """Pieces of 2 and 2 in steps of 3: the fourth unit is the first of the next step, not of this one."""
+    first = copy(burst=3)
+    others = copy((4 * 6 - 1, 4, 3), *inner, burst=burst, read=4, write=TO + 3)
+    found = statuses("A, B / 3, B % 3 # 4", "A, B", first, others, axes={"A": 6, "B": 12})
+    assert found == dict.fromkeys(broken, "refuted")
+
+
 def test_a_ragged_end_of_a_loop_is_followed() -> None:
     """8 bytes at a time over 22 of 24: the last piece would be half a row."""
     six = {"A": 6, "B": 5}
