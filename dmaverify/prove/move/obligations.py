@@ -324,11 +324,9 @@ def live_cell(joint: Joint, subject: Subject) -> Query:
 
 
 def consume_claim(joint: Joint, subject: Subject) -> Claim | None:
-    """A live source cell of which no replica is read; None where cells alone do not tell (padded replicas, an axis
-    named twice).
-    """
+    """A live source cell of which no replica is read; None where cells do not tell which elements are one."""
     layout = joint.source
-    if layout.repeats_an_axis:
+    if layout.repeats_an_axis or subject.source_opaque:
         return None
     if any(d.axis is None and i not in layout.beyond_index | layout.replicas for i, d in enumerate(layout.digits)):
         return None
