@@ -3,8 +3,9 @@
 Knows: templates, the comparison at single sizes. Does not know: how all sizes of one plan are judged.
 Law: `proved` is said where all sizes were compared one by one, or of two transfers of one move, or programs of one move
 in each step, that are both proved for all sizes, where that leaves nothing open: every element lies at one place of the
-source, and neither writes anything but elements. Where two are not seen to be one move, they are taken to be two.
-`refuted` is said of a size.
+source, and neither writes anything but elements. Where two are not seen to be one move, they are taken to be two. One
+text says the same at each size; that no order decides what it leaves is proved, or a condition. `refuted` is said of a
+size.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ MOST_SIZES = 64
 """So many sizes are compared one by one."""
 TRIED = 4
 """Sizes of others at which a difference is sought."""
+IN_NO_ORDER = "what it leaves does not depend on the order of its copies, at sizes that were not compared"
 
 Side = tuple[str, Plan]  # with the text that names it
 
@@ -70,6 +72,11 @@ def same_at_all_sizes(one: Side, other: Side, *, rlimit: int, tiers: Sequence[st
                            conditions=tuple(conditions))  # fmt: skip
     if not tried:
         raise InputError(f"no size is admitted: {describe(first)}", first.span, "widen the ranges")
+    if _is_one_text(first, second):
+        verdict = check_template(first, Options(rlimit=rlimit))
+        conditions |= dict.fromkeys(verdict.conditions if verdict.status is Status.PROVED else (IN_NO_ORDER,))
+        return Sameness("proved", claim, None, "one text, which says the same at each size", kind,
+                           conditions=tuple(conditions))  # fmt: skip
     seen = f"at {len(tried)} sizes they do the same, and for all others nothing is known"
     why = why_two(first, second) if first.kind == second.kind else "a program and a transfer"
     if why:
@@ -91,6 +98,12 @@ def _template(text: str, plan: Plan) -> Template:
         raise InputError(f"{text} has no symbols, and the other has", None, "give both the same sizes")
     named = ", ".join(one.name for one in plan.templates)
     raise InputError(f"{text} names no single transfer or program", None, f"write PATH::NAME with one of {named}")
+
+
+def _is_one_text(one: Template, other: Template) -> bool:
+    """Whether both are the same entry of files that say the same, on one machine."""
+    entries = [(side.kind, side.name, side.target, side.machine.folder, side.text) for side in (one, other)]
+    return one.text is not None and entries[0] == entries[1]
 
 
 def _sizes(template: Template) -> Iterator[dict[str, int]]:

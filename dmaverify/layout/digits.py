@@ -284,8 +284,9 @@ def _normal(form: DigitForm) -> DigitForm:
 
 
 def _shadows(earlier: Guard, later: Guard) -> bool:
-    """Wherever `later` holds, `earlier` holds too."""
-    return earlier.terms == later.terms and earlier.bound - earlier.constant <= later.bound - later.constant
+    """Wherever `later` holds, `earlier` holds too, and says all of it: no padding is no position."""
+    says = later.kind is not Gap.VOID or earlier.kind is Gap.VOID
+    return says and earlier.terms == later.terms and earlier.bound - earlier.constant <= later.bound - later.constant
 
 
 def _most(guard: Guard, digits: tuple[Digit, ...]) -> int:

@@ -103,6 +103,7 @@ def templates_of(reader: EntryReader, errors: list[InputError]) -> tuple[Templat
                     kind, name, reader.doc.source.name, reader.doc.key_span((kind, name)).line, key,
                     reader.expectation(table.expect), said, tuple(facts), floors, read, machine,
                     reader.doc.key_span((kind, name)), bool(getattr(table, "loop", None)), by_size,
+                    reader.doc.data,
                 )
             )  # fmt: skip
     return tuple(out)

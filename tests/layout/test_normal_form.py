@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from math import gcd
 
 import pytest
@@ -85,6 +86,16 @@ def test_an_uneven_resize_leaves_positions_that_do_not_exist() -> None:
     padded = compile_digits(parse("[A, B] # 22", AXES))
     assert next(g.kind for g in padded.guards if g.value((5, 2)) >= g.bound) is Gap.VOID
     assert not any(g.kind is Gap.VOID and g.value((5, 1)) >= g.bound for g in padded.guards)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("[C, B] = 22 # 24", 24), ("[C, B] = 22 # 24 = 22", 22), ("[C, B] = 22 #{0} 24 = 22", 22)]
+)
+def test_padding_that_is_cut_off_again_leaves_positions_that_do_not_exist(text: str, size: int) -> None:
+    found = form(text)
+    values = product(*(range(digit.slots) for digit in found.digits))
+    inside = [v for v in values if not any(g.kind is Gap.VOID and g.value(v) >= g.bound for g in found.guards)]
+    assert sorted(sum(d.step * n for d, n in zip(found.digits, v, strict=True)) for v in inside) == [*range(size)]
 
 
 def test_an_uneven_cut_of_a_digit_leaves_no_position_behind_its_end() -> None:

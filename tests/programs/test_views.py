@@ -692,7 +692,10 @@ def test_tiles_that_cut_an_axis_in_ways_that_do_not_divide_are_compared_by_its_p
         ("A, C", 0, 3, set()),
         ("A, C", 0, 2, {"core/tiles-once", "core/tiles-cover"}),
         ("A, C", 1024, 3, {"core/tiles-cover"}),
-        ("A # 13, C", 0, 3, None),  # not the same places: what each leaves may be the other's
+        ("A # 13, C", 0, 3, set()),
+        ("A # 13, C", 0, 2, {"core/tiles-once", "core/tiles-cover"}),
+        ("A #{!} 13, C", 0, 3, None),  # not known to be one tensor: what each leaves may be the other's
+        ("A, C # 16", 0, 3, {"core/tiles-cover"}),
     ],
 )
 def test_declarations_that_put_the_same_elements_on_the_same_places_are_one_tensor(

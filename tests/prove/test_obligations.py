@@ -155,6 +155,37 @@ def test_strides_that_cross_a_row_are_followed(count: int, broken: set[str]) -> 
     assert set(statuses("A, B", "A, B", copy((count, 8, 8), burst=8))) == broken
 
 
+@pytest.mark.parametrize(
+    ("inner", "burst", "broken"),
+    [((), 3, set()), (((2, 2, 2),), 2, {"core/in-bounds", "core/reads-live", "core/writes-once"})],
+)
+def test_units_behind_the_end_of_an_uneven_cut_are_followed_where_outer_loops_cross_rows(
+    inner: tuple[tuple[int, int, int], ...], burst: int, broken: set[str]
+) -> None:
+    """Pieces of 2 and 2 in steps of 3: the fourth unit is the first of the next step, not of this one."""
+    first = copy(burst=3)
+    others = copy((4 * 6 - 1, 4, 3), *inner, burst=burst, read=4, write=TO + 3)
+    found = statuses("A, B / 3, B % 3 # 4", "A, B", first, others, axes={"A": 6, "B": 12})
+    assert found == dict.fromkeys(broken, "refuted")
+
+
+@pytest.mark.parametrize(("last", "broken"), [(2, False), (4, True)])
+def test_what_is_written_behind_padding_that_is_cut_off_is_outside(last: int, broken: bool) -> None:
+    """The last row has 10 cells; a run of 4 from its ninth on ends two bytes beyond the region."""
+    whole = [copy((5, 12, 10), (2, 4, 4), burst=4), copy((5, 12, 10), burst=last, read=8, write=TO + 8)]
+    found = statuses("N, A, C", "N, [A, C] = 10 # 12 = 10", *whole, axes={"N": 5, "A": 3, "C": 4})
+    wrong = {"core/in-bounds", "core/same-element", "core/writes-once"} if broken else set()
+    assert found == dict.fromkeys(wrong, "refuted")
+
+
+def test_of_a_mapping_without_digits_no_element_is_called_unread() -> None:
+    """`[2, 3] @ 4` holds one element twice: who reads the first of both has read it."""
+    tensors = [Tensor("host", parse(text, AXES), base=b) for text, b in (("[2, 3] @ 4", 0), ("[2, 3] @ 4 = 1", TO))]
+    with only_solver():
+        found = judge_core(*tensors, (HOST, HOST), 8, [copy(burst=1)], {}, Session(RLIMIT), 0)
+    assert found.status["core/consumes"] != "refuted"
+
+
 def test_a_ragged_end_of_a_loop_is_followed() -> None:
     """8 bytes at a time over 22 of 24: the last piece would be half a row."""
     six = {"A": 6, "B": 5}

@@ -106,9 +106,26 @@ def test_what_proofs_of_one_move_leave_open_is_open(one: str, other: str, said: 
 
 
 def test_a_move_that_is_not_proved_for_all_sizes_is_open() -> None:
-    wide = HEAD.replace("max = 512, multiple_of = 8", "max = 8192, multiple_of = 8")
-    answer = same(BY_ROWS, transfer(stream("B, A")), wide)
+    answer = same(BY_ROWS, transfer(stream("B, A")), WIDE)
     assert (answer.status, "the first is not proved for all of them" in answer.why) == ("unknown", True), answer.why
+
+
+WIDE = HEAD.replace("max = 512, multiple_of = 8", "max = 8192, multiple_of = 8")
+
+
+@pytest.mark.parametrize(("head", "supposed"), [(HEAD, ()), (WIDE, (same_sizes.IN_NO_ORDER,))])
+def test_one_text_does_the_same_at_sizes_at_which_it_is_not_proved(head: str, supposed: tuple[str, ...]) -> None:
+    answer = same(BY_ROWS, "# the same\n" + BY_ROWS, head)
+    assert (answer.status, answer.conditions) == ("proved", supposed), answer.why
+    assert answer.by == "one text, which says the same at each size"
+    assert same(BY_ROWS, BY_ROWS + '[let]\nW = "A"\n', head).by != answer.by
+
+
+def test_one_text_whose_order_decides_what_it_leaves_is_open() -> None:
+    racing = PROGRAM.replace(', after = ["x"]', ', context = "b"').replace('"x" }, {', '"x", context = "a" }, {')
+    assert racing.count("context") == 2
+    answer = same(racing, racing)
+    assert (answer.status, "what the first leaves is not known" in answer.why) == ("unknown", True), answer.why
 
 
 def test_a_difference_of_a_move_that_nothing_says_how_to_do_is_told_at_sizes() -> None:
@@ -216,7 +233,7 @@ def test_steps_are_paired_in_an_order_that_both_programs_allow() -> None:
     turned = PROGRAM.replace(
         steps, '{ transfer = "y", context = "b", after = ["x"] }, { transfer = "x", context = "a" }'
     )
-    answer = same(turned, turned)
+    answer = same(turned, turned + '[let]\nW = "A"\n')
     assert (answer.status, "`y` waits for a step behind it" in answer.why) == ("unknown", True), answer.why
 
 

@@ -25,7 +25,7 @@ from dmaverify.language.expr import (
     axes_of,
 )
 from dmaverify.layout.addresses import BYTE, Layout
-from dmaverify.layout.digits import Gap
+from dmaverify.layout.digits import Gap, Guard
 from dmaverify.program.space import opaque_axis
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.smt import all_of, any_of, linear, negation, number
@@ -56,9 +56,14 @@ def guard_text(layout: Layout, index: int, terms: Sequence[str]) -> str:
     return f"(>= {value} {number(guard.bound)})"
 
 
-def void_text(layout: Layout, terms: Sequence[str]) -> str:
-    """The digits stand for no position."""
-    return any_of([guard_text(layout, i, terms) for i, g in enumerate(layout.guards) if g.kind is Gap.VOID])
+def void_text(layout: Layout, terms: Sequence[str], first: int = 0) -> str:
+    """The digits stand for no position, by a guard that asks one of those from `first` on."""
+    asked = (i for i, guard in enumerate(layout.guards) if guard.kind is Gap.VOID and _asks_from(guard, first))
+    return any_of([guard_text(layout, i, terms) for i in asked])
+
+
+def _asks_from(guard: Guard, first: int) -> bool:
+    return not first or any(index >= first for index, _ in guard.terms)
 
 
 def _kinds(ordered: Sequence[tuple[str, Kind | Gap]]) -> tuple[str, str, str, str]:

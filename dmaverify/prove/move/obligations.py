@@ -117,12 +117,14 @@ def _side(
 
 
 def _carry_equation(layout: Layout, sums: Sequence[str], terms: Sequence[str], fresh: int) -> list[str]:
-    """The fresh digits are those of the carried sum; a room's digits stay below the next outer room's distance."""
+    """The fresh digits are those of the carried sum, to which the others add nothing that carries (a claim, not said
+    here); a room's digits stay below the next outer room's distance.
+    """
     steps = [d.step for d in layout.digits]
     scale = gcd(*steps[:fresh])
     left = linear(0, ((steps[i] // scale, sums[i]) for i in range(fresh)))
     right = linear(0, ((steps[i] // scale, terms[i]) for i in range(fresh)))
-    out = [f"(= {left} {right})", negation(void_text(layout, terms))]
+    out = [f"(= {left} {right})", negation(void_text(layout, [*terms[:fresh], *["0"] * (len(terms) - fresh)]))]
     for (first, _, _), outer in zip(layout.beyond[1:], layout.room_strides[:-1], strict=True):
         if first < fresh:
             part = linear(0, ((steps[i], terms[i]) for i in range(first, len(steps))))
@@ -131,8 +133,8 @@ def _carry_equation(layout: Layout, sums: Sequence[str], terms: Sequence[str], f
 
 
 def _digit_claim(driven: Driven, side: str, layout: Layout, terms: Sequence[str], family: int) -> str:
-    """Violation of: the digits add up to the address and are in range. On carried digits both are constraints
-    already.
+    """Violation of: the digits add up to the address, are in range and stand for a position. On carried digits alone
+    all of it is a constraint already.
     """
     nest = driven.nest
     drive = driven.read if side == "read" else driven.write
@@ -145,7 +147,7 @@ def _digit_claim(driven: Driven, side: str, layout: Layout, terms: Sequence[str]
         if not _adds_up(base, steps, layout, drive):
             digits = linear(layout.origin, ((d.step, t) for d, t in zip(layout.digits, terms, strict=True)))
             wrong.append(f"(not (= {linear(base, ((step, names[i]) for i, step in steps.items()))} {digits}))")
-        wrong.append(void_text(layout, terms))
+    wrong.append(void_text(layout, terms, fresh))
     outside = layout.beyond_index
     for index, (digit, parts) in enumerate(zip(layout.digits, drive.terms, strict=True)):
         if parts and index >= fresh and index not in outside:
@@ -322,11 +324,9 @@ def live_cell(joint: Joint, subject: Subject) -> Query:
 
 
 def consume_claim(joint: Joint, subject: Subject) -> Claim | None:
-    """A live source cell of which no replica is read; None where cells alone do not tell (padded replicas, an axis
-    named twice).
-    """
+    """A live source cell of which no replica is read; None where cells do not tell which elements are one."""
     layout = joint.source
-    if layout.repeats_an_axis:
+    if layout.repeats_an_axis or subject.source_opaque:
         return None
     if any(d.axis is None and i not in layout.beyond_index | layout.replicas for i, d in enumerate(layout.digits)):
         return None

@@ -205,6 +205,7 @@ class Template:
     span: Span | None = None
     looped: bool = False  # it has loops around it
     by_size: str = ""  # why it is judged at single sizes only
+    text: Any = field(default=None, compare=False, repr=False)  # all of the file that it stands in; None: none is known
 
     @property
     def divisors(self) -> dict[str, Poly]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
+from dmaverify.language.expr import Expr, Kind, Resize
+from dmaverify.language.numbers import same
 from dmaverify.layout.digits import NotDigits, digits_of
 from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.schedule import Step
@@ -52,13 +54,44 @@ def plain(tensor: Tensor) -> Tensor:
     return replace(tensor, span=None, base_span=None)
 
 
+def bare(tensor: Tensor, view: View | None) -> tuple[Tensor, View | None] | None:
+    """A tensor without the Top padding behind its elements, place by place, and its view; None where a window's digit
+    would end within one of its positions, and without digits.
+    """
+    try:
+        own = replace(tensor, **{place: _unpadded(tensor.field(place)) for place in PLACES})  # type: ignore[arg-type]
+    except NotDigits:
+        return None
+    windows = []
+    for window in () if view is None else view.windows:
+        room, rest = divmod(own.field(window.place).size, window.stride)
+        if room < window.room and rest:
+            return None
+        room = min(room, window.room)
+        windows.append(replace(window, size=min(window.size, room), room=room))
+    return own, None if view is None else replace(view, base=own, windows=tuple(windows))
+
+
+def _unpadded(expr: Expr) -> Expr:
+    """The mapping without the padding that is last in it, which holds no element. Raises NotDigits."""
+    form = digits_of(expr)
+    top = next(iter(form.digits), None)
+    if top is None or same(top.live, top.slots):
+        return expr
+    behind = [guard for guard in form.guards if any(index == 0 for index, _ in guard.terms)]
+    plain = all(len(guard.terms) == 1 and guard.kind is Kind.TOP for guard in behind)
+    return Resize(expr, top.live * top.step) if plain and top.live > 0 else expr
+
+
 def places_of(tensor: Tensor) -> Hashable:
-    """Which elements a tensor has on which places: equal of two that have the same, however they are cut."""
+    """Which elements a tensor has on which places: equal of two that have the same, however they are cut and
+    however much Top padding follows.
+    """
     forms: list[Hashable] = []
     for place in PLACES:
         expr = tensor.field(place)
         try:
-            forms.append(digits_of(expr))
+            forms.append(digits_of(_unpadded(expr)))
         except NotDigits:
             forms.append(expr)
     return (tensor.tier, tensor.base, *(getattr(tensor, f"at_{place}") for place in PLACES[:-1]), *forms)

@@ -4,7 +4,7 @@ Knows: windows of views, the rows of a scatter, how windows on several digits of
 Does not know: order, what tiles make together (`tiles`), solvers.
 Law: the parts of an output are exactly what the views show, in positions of digits that all of them share; where steps
 cut a tensor so that no such digits exist, the bare tensor is given instead, and nothing is guessed. Declarations that
-put the same elements on the same places are of one tensor.
+put the same elements on the same places are of one tensor, however much padding follows.
 
 Source: furiosa-opt v0.6.0 (views), docs/machines/rngd.md 7.2.
 """
@@ -19,13 +19,13 @@ from dmaverify.language.expr import Expr
 from dmaverify.language.meaning import Index, cell
 from dmaverify.program.indirect import Indirect, rows_of
 from dmaverify.program.schedule import Step
-from dmaverify.program.tensor import Tensor
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.turns import Affine, Turn
 from dmaverify.program.views import TileWindow, View, ViewError, Views
-from dmaverify.prove.flow.accesses.sides import cutting, dtypes_of, places_of, plain, sides_of, whole_readers
+from dmaverify.prove.flow.accesses.sides import bare, cutting, dtypes_of, places_of, plain, sides_of, whole_readers
 from dmaverify.prove.flow.accesses.tile_union import Boxes, Digit
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,23 +117,59 @@ def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
     """Tensors that some step writes in tiles, or that are written whole and again; the bare tensor where steps cut it
     in ways that cannot be compared.
     """
-    found: dict[tuple[Hashable, int], tuple[Tensor, _Found]] = {}
+    alike: dict[tuple[Hashable, int], list[_DeclaredPart]] = {}
     for index, step in enumerate(steps):
         every = zip(sides_of(step), dtypes_of(step), whole_readers(step, target), strict=True)
         for (tensor, views, view, writes), dtype, whole in every:
             own = plain(tensor if view is None else view.base)
-            _, one = found.setdefault((places_of(own), target.dtypes[dtype]), (own, _Found()))
-            if not writes:
-                if whole:
-                    one.reads.append((index, views, view))
-            elif step.indirect is not None and step.indirect.scatter:
-                one.scatters.append((index, step.indirect))
-            elif view is None or not cutting(view):
-                one.wholes.append((index, views))
-            else:
-                assert views is not None
-                one.tiles.append((index, views, view))
-    return [_output(tensor, bits, one, target) for (_, bits), (tensor, one) in found.items() if one.again]
+            side = _DeclaredPart(index, step, own, views, view, writes, whole, bare(own, view))
+            length = None if side.bare is not None else side.length
+            alike.setdefault(((places_of(own), length), target.dtypes[dtype]), []).append(side)
+    found = [(_found(_of_one_length(sides)), bits) for (_, bits), sides in alike.items()]
+    return [_output(tensor, bits, one, target) for (tensor, one), bits in found if one.again]
+
+
+@dataclass(frozen=True)
+class _DeclaredPart:
+    """A tensor as one step declares it; `whole`: all that a read shows is read; `bare`: without padding behind it."""
+
+    index: int
+    step: Step
+    tensor: Tensor
+    views: Views | None
+    view: View | None
+    writes: bool
+    whole: bool
+    bare: tuple[Tensor, View | None] | None
+
+    @property
+    def length(self) -> tuple[int, ...]:
+        return tuple(self.tensor.field(place).size for place in PLACES)
+
+
+def _of_one_length(sides: Sequence[_DeclaredPart]) -> Sequence[_DeclaredPart]:
+    """The declarations of one tensor, without the padding behind it where that differs; by the shortest of them."""
+    ends = [side.bare for side in sides if side.bare is not None]
+    if len({side.length for side in sides}) == 1 or len(ends) < len(sides):
+        return sides
+    tensor = min((one for one, _ in ends), key=lambda one: len(str(one.mapping)))
+    return [replace(side, tensor=tensor, view=view) for side, (_, view) in zip(sides, ends, strict=True)]
+
+
+def _found(sides: Sequence[_DeclaredPart]) -> tuple[Tensor, _Found]:
+    one = _Found()
+    for side in sides:
+        if not side.writes:
+            if side.whole:
+                one.reads.append((side.index, side.views, side.view))
+        elif side.step.indirect is not None and side.step.indirect.scatter:
+            one.scatters.append((side.index, side.step.indirect))
+        elif side.view is None or not cutting(side.view):
+            one.wholes.append((side.index, side.views))
+        else:
+            assert side.views is not None
+            one.tiles.append((side.index, side.views, side.view))
+    return sides[0].tensor, one
 
 
 def _output(tensor: Tensor, bits: int, found: _Found, target: Target) -> Output | Tensor:
