@@ -114,10 +114,8 @@ class DefiniteJudge(ReadBytes):
             if first.bytes_ != other.bytes_:
                 first.bytes_ = either(first.bytes_, other.bytes_)
             kept = [r for r in first.rows if r in other.rows]
-            for row in (*first.rows, *other.rows):
-                if row not in kept:
-                    self._perhaps(row, first)
-            first.rows = kept
+            first.rows = [*first.rows, *other.rows]
+            self._keep(first, kept)
             first.whole = [r for r in first.whole if r in other.whole]
             first.facts = tuple(f for f in first.facts if f in other.facts)
         first.loads = joined_loads(paths)
@@ -298,6 +296,8 @@ class DefiniteJudge(ReadBytes):
         writes = (touch for touch in touches_in(loop.body) if touch.writes and self._mine(touch))
         self._beyond = (*self._beyond, *(self._put(touch, here) for touch in writes))
         self._running |= {trip}
+        begun_with = self._before.setdefault(loop.counter, set())
+        begun_with |= {id(row) for path in paths for row in (*path.rows, *path.whole)}
         after, again = paths, paths
         for _ in range(MOST_ROUNDS):
             begun = [path.copy() for path in again]
@@ -310,7 +310,7 @@ class DefiniteJudge(ReadBytes):
         self._beyond, self._running = others
         for path in after:
             path.facts = tuple(f for f in path.facts if loop.counter not in self._roots_of(f))
-            path.rows = self._kept(path.rows, self._lost[before:])
+            self._keep(path, self._kept(path.rows, self._lost[before:]))
             for row in path.rows if not at.lifted else ():
                 for start, end in self._rows(row) or ():
                     put_state(path.bytes_, start, end, WRITTEN)
@@ -332,7 +332,7 @@ class DefiniteJudge(ReadBytes):
             if either(path.bytes_, end.bytes_).count(WRITTEN) < path.bytes_.count(WRITTEN):
                 pairs = zip(path.bytes_, end.bytes_, strict=True)
                 path.bytes_ = bytearray(MAYBE if a == WRITTEN != b else a for a, b in pairs)
-            path.rows = [row for row in path.rows if row in end.rows]
+            self._keep(path, [row for row in path.rows if row in end.rows])
             path.whole = [row for row in path.whole if row in end.whole]
             held = joined_loads([path, end])
             path.loads = {number: held[number] for number in path.loads}
@@ -349,11 +349,9 @@ class DefiniteJudge(ReadBytes):
         """Behind an iteration: what was said of values that the next one may change holds no more."""
         for path in paths:
             path.facts = tuple(f for f in path.facts if not self._varies(f, loop.counter))
-            lost = [r for r in path.rows if any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
-            path.rows = [r for r in path.rows if r not in lost]
+            changed = [r for r in path.rows if any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
+            self._keep(path, [r for r in path.rows if r not in changed])
             path.whole = [r for r in path.whole if not any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
-            for touch in lost:
-                self._perhaps(touch, path)
         return paths
 
     def _roots_of(self, fact: Cond) -> set[str]:
