@@ -114,7 +114,7 @@ class DefiniteJudge(ReadBytes):
             if first.bytes_ != other.bytes_:
                 first.bytes_ = either(first.bytes_, other.bytes_)
             kept = [r for r in first.rows if r in other.rows]
-            first.rows = [*first.rows, *other.rows]
+            first.rows = [*first.rows, *(r for r in other.rows if r not in kept)]
             self._keep(first, kept)
             first.whole = [r for r in first.whole if r in other.whole]
             first.facts = tuple(f for f in first.facts if f in other.facts)

@@ -62,7 +62,10 @@ class HandedOn(WrittenBytes):
         self, touch: CopyTouch, plain: tuple[CopyTouch, Lifted], when: Sequence[Cond], path: Path
     ) -> Iterator[tuple[CopyTouch, Lifted, CopyTouch]]:
         """Rows written before, the loops that they have had all rounds of, and what is read beside one of them."""
+        low, high = self._range(touch)
         for row in (*path.rows, *path.whole):
+            if low < high and self._beside(row, touch):
+                continue
             _, loops, written = self._loops[id(row)]
             common = self._same_turn(row, plain[1])
             own = tuple(loop for loop in loops if loop[0] not in common)

@@ -123,7 +123,8 @@ class WrittenBytes:
 
     def _keep(self, path: Path, rows: list[CopyTouch]) -> None:
         """These rows alone are known to be written from here on, the others perhaps."""
-        lost, path.rows = [row for row in path.rows if row not in rows], rows
+        kept = set(map(id, rows))
+        lost, path.rows = [row for row in path.rows if id(row) not in kept], rows
         for row in lost:
             self._perhaps(row, path)
 
