@@ -79,6 +79,14 @@ def test_a_read_has_the_rows_that_are_written_when_it_reads(body: str, expected:
 
 def test_rows_that_tails_of_other_iterations_may_spoil_are_not_taken_for_unwritten() -> None:
     """Each round of the loop writes anew what the tail of the round before left."""
-    body = loop(load("%p", "%long")) + store("%ub", "%long")
-    (verdict,) = check_text(Source("k.pto", f"{HEAD}{body}  return\n}}\n"))
-    assert verdict.status is Status.UNKNOWN
+    text = HEAD + loop(load("%p", "%long")) + store("%ub", "%long") + "  return\n}\n"
+    verdicts = [check_text(Source("k.pto", text.replace("17..20", f"17..{most}")))[0] for most in (20, 400)]
+    assert [one.status for one in verdicts] == [Status.PROVED, Status.UNKNOWN]
+
+
+@pytest.mark.parametrize(("most", "expected"), [(128, Status.PROVED), (129, Status.UNKNOWN)])
+def test_rows_of_earlier_iterations_are_followed_for_so_many_rounds(most: int, expected: Status) -> None:
+    """Each round stores what the first one loaded."""
+    text = f"{HEAD}{loop(load('%p'), store('%ub'))}  return\n}}\n".replace("17..20", f"1..{most}")
+    (verdict,) = check_text(Source("k.pto", text))
+    assert verdict.status is expected

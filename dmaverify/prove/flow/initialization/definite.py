@@ -42,6 +42,8 @@ from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
 MOST_PATHS = 8
+MORE_ROUNDS = 128  # of a loop of unknown length, where fewer leave something open
+MORE_EVENTS = 1_000  # of such a loop, in all of its rounds
 MOST_LENGTHS = 4  # of rows of copies, up to which others may be written, too
 
 
@@ -50,6 +52,8 @@ class DefiniteJudge(ReadBytes):
     """Follows a kernel through one memory of `size` bytes (`space`)."""
 
     most_events: int = MOST_EVENTS
+    most_rounds: int = MOST_ROUNDS
+    longer: bool = False  # there are loops that would be followed round by round, if `MORE_ROUNDS` were
     running: bool = False  # loops of a number that nobody states are taken to run, which goes into the needs
     endless: bool = False  # there are such loops
     supposed: dict[Cond, None] = field(default_factory=dict)
@@ -159,11 +163,11 @@ class DefiniteJudge(ReadBytes):
             return paths
         self._suppose(trip, paths)
         most = self.world.interval(trip)[1]
-        few = most is not None and self._spread * most <= MOST_ROUNDS and not at.lifted
+        rounds = MORE_EVENTS if most is None or at.lifted else self._spread * most
         rhythm = None if period is None else rhythm_of(self.world, loop, period, at)
         if rhythm is not None:
             return self._rounds(loop, trip, paths, at, 2 * rhythm, rhythm)
-        if few and most is not None:
+        if rounds <= self.most_rounds and most is not None:
             whole = self._summed(loop, trip, paths, at) if period is None else []
             doubts = self.doubts
             begun = [path.copy() for path in paths]
@@ -173,6 +177,7 @@ class DefiniteJudge(ReadBytes):
             for path in paths:
                 path.whole += [row for row in whole if row not in path.whole]
             return paths
+        self.longer = self.longer or rounds <= min(MORE_ROUNDS, MORE_EVENTS // events)
         return self._ended([end for path in paths for end in self._all_at_once(loop, trip, [path], at)], trip)
 
     def _suppose(self, trip: Lin, paths: Sequence[Path]) -> None:
