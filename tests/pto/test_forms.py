@@ -579,12 +579,14 @@ def test_a_copy_inside_ub_in_the_generic_form_has_six_operands() -> None:
 
 
 def test_register_copies_flags_and_tokens_in_the_generic_form_are_read() -> None:
-    registers = """  "pto.set_loop_size_outtoub"(%c1_i64, %c1_i64) : (i64, i64) -> ()
+    registers = """  "pto.get_buf"() <{buf_id = 3 : i64, mode = 0 : i64, pipe = #pto.pipe<PIPE_MTE2>}> : () -> ()
+  "pto.set_loop_size_outtoub"(%c1_i64, %c1_i64) : (i64, i64) -> ()
   "pto.copy_gm_to_ubuf"(%a, %u, %c0_i64, %c8_i64, %c128_i64, %c0_i64, %c0_i64, %off, %c0_i64, %c128_i64, %c128_i64) : (!pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64, i1, i64, i64, i64) -> ()
   "pto.rls_buf"() <{buf_id = 3 : i64, mode = 0 : i64, pipe = #pto.pipe<PIPE_MTE2>}> : () -> ()
   "pto.get_buf"() <{buf_id = 3 : i64, mode = 0 : i64, pipe = #pto.pipe<PIPE_MTE3>}> : () -> ()
 """
-    inside = MORE + registers + GENERIC_STORE + '  "pto.barrier"() <{pipe = #pto.pipe<PIPE_ALL>}> : () -> ()\n'
+    back = '  "pto.rls_buf"() <{buf_id = 3 : i64, mode = 0 : i64, pipe = #pto.pipe<PIPE_MTE3>}> : () -> ()\n'
+    inside = MORE + registers + GENERIC_STORE + back + '  "pto.barrier"() <{pipe = #pto.pipe<PIPE_ALL>}> : () -> ()\n'
     proved(kernel(inside))
     other = inside.replace(
         "buf_id = 3 : i64, mode = 0 : i64, pipe = #pto.pipe<PIPE_MTE3>",

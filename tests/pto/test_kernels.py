@@ -115,6 +115,17 @@ def test_tokens_order_pipes_as_flags_do() -> None:
     assert "pto/buffer-id" in errors(check(body.replace("{0}", "32")))
 
 
+@pytest.mark.parametrize(("gone", "said"), [
+    ('get_buf "PIPE_MTE2"', "given back, and was not taken"), ('rls_buf "PIPE_MTE3"', "never given back"),
+])  # fmt: skip
+def test_tokens_are_taken_and_given_back_in_turns(gone: str, said: str) -> None:
+    body = '  pto.get_buf "PIPE_MTE2", 0, 0\n' + load() + '  pto.rls_buf "PIPE_MTE2", 0, 0\n'
+    body += '  pto.get_buf "PIPE_MTE3", 0, 0\n' + store() + '  pto.rls_buf "PIPE_MTE3", 0, 0\n'
+    verdict = check(body.replace(f"  pto.{gone}, 0, 0\n", ""))
+    assert verdict.status is Status.UNKNOWN
+    assert said in " ".join(one.why for one in verdict.obligations)
+
+
 def test_tokens_name_kinds_of_operations_as_events_do() -> None:
     body = "  pto.get_buf[#pto.pipe_event_type<TLOAD>, 0]\n" + load() + "  pto.rls_buf[<TLOAD>, 0]\n"
     body += "  pto.get_buf[<TSTORE_VEC>, {0}]\n" + store() + "  pto.rls_buf[<TSTORE_VEC>, {0}]\n"

@@ -154,6 +154,7 @@ def test_a_get_of_mode_one_orders_nothing_and_its_release_does() -> None:
 def test_a_release_of_mode_one_speaks_for_all_that_hold_the_buffer() -> None:
     body = '  pto.get_buf "PIPE_MTE2", 0, 0\n' + LOAD + '  pto.get_buf "PIPE_V", 0, 1\n'
     body += '  pto.rls_buf "PIPE_V", 0, {0}\n  pto.get_buf "PIPE_MTE3", 0, 0\n' + BOTH
+    body += '  pto.rls_buf "PIPE_MTE3", 0, 0\n  pto.rls_buf "PIPE_MTE2", 0, 0\n'
     assert check(body.replace("{0}", "1")).status is Status.PROVED
     assert ran(body.replace("{0}", "1")) == set()
     assert errors(check(body.replace("{0}", "0"))) == {"core/hazard-raw"}

@@ -28,7 +28,7 @@ from dmaverify.program.sticky import RegisterEvent
 from dmaverify.prove.flow.accesses.ask import Asker, shown, term_text
 from dmaverify.prove.flow.accesses.peeled import peeled
 from dmaverify.prove.flow.accesses.ranges import as_narrow_as
-from dmaverify.prove.flow.initialization.definite import DefiniteJudge
+from dmaverify.prove.flow.initialization.definite import MORE_ROUNDS, DefiniteJudge
 from dmaverify.prove.flow.initialization.definite_at_values import unwritten_at_values
 from dmaverify.prove.flow.instructions import CopyJudge
 from dmaverify.prove.flow.needs import judge_fits, judge_needs
@@ -312,7 +312,9 @@ def _unordered(pipes: PipeJudge) -> str:
 def _definite(
     events: tuple[Event, ...], asker: Asker, memory: tuple[str, int], ordered: Sequence[str], given: Sequence[Shared]
 ) -> DefiniteJudge:
-    """What is read of a memory: as the kernel stands, with the ends of loops apart, or where all loops run."""
+    """What is read of a memory: as the kernel stands, with the ends of loops apart, where all loops run, or with more
+    rounds of them one by one.
+    """
     first = definite = DefiniteJudge(asker, *memory, ordered=ordered, given=given)
     definite.judge(events)
     if definite.status == "unknown" and (apart := peeled(events, asker)) is not events:
@@ -320,6 +322,9 @@ def _definite(
         definite.judge(apart)
     if definite.status == "unknown" and first.endless:  # as fields and bounds, it may be what nobody states
         definite = DefiniteJudge(asker, *memory, ordered=ordered, given=given, running=True)
+        definite.judge(events)
+    if definite.status == "unknown" and first.longer:
+        definite = DefiniteJudge(asker, *memory, ordered=ordered, given=given, most_rounds=MORE_ROUNDS)
         definite.judge(events)
     return first if definite.status == "unknown" else definite
 

@@ -42,6 +42,8 @@ from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
 MOST_PATHS = 8
+MORE_ROUNDS = 128  # of a loop of unknown length, where fewer leave something open
+MORE_EVENTS = 1_000  # of such a loop, in all of its rounds
 MOST_LENGTHS = 4  # of rows of copies, up to which others may be written, too
 
 
@@ -50,6 +52,8 @@ class DefiniteJudge(ReadBytes):
     """Follows a kernel through one memory of `size` bytes (`space`)."""
 
     most_events: int = MOST_EVENTS
+    most_rounds: int = MOST_ROUNDS
+    longer: bool = False  # there are loops that would be followed round by round, if `MORE_ROUNDS` were
     running: bool = False  # loops of a number that nobody states are taken to run, which goes into the needs
     endless: bool = False  # there are such loops
     supposed: dict[Cond, None] = field(default_factory=dict)
@@ -114,10 +118,8 @@ class DefiniteJudge(ReadBytes):
             if first.bytes_ != other.bytes_:
                 first.bytes_ = either(first.bytes_, other.bytes_)
             kept = [r for r in first.rows if r in other.rows]
-            for row in (*first.rows, *other.rows):
-                if row not in kept:
-                    self._perhaps(row, first)
-            first.rows = kept
+            first.rows = [*first.rows, *(r for r in other.rows if r not in kept)]
+            self._keep(first, kept)
             first.whole = [r for r in first.whole if r in other.whole]
             first.facts = tuple(f for f in first.facts if f in other.facts)
         first.loads = joined_loads(paths)
@@ -161,11 +163,11 @@ class DefiniteJudge(ReadBytes):
             return paths
         self._suppose(trip, paths)
         most = self.world.interval(trip)[1]
-        few = most is not None and self._spread * most <= MOST_ROUNDS and not at.lifted
+        rounds = MORE_EVENTS if most is None or at.lifted else self._spread * most
         rhythm = None if period is None else rhythm_of(self.world, loop, period, at)
         if rhythm is not None:
             return self._rounds(loop, trip, paths, at, 2 * rhythm, rhythm)
-        if few and most is not None:
+        if rounds <= self.most_rounds and most is not None:
             whole = self._summed(loop, trip, paths, at) if period is None else []
             doubts = self.doubts
             begun = [path.copy() for path in paths]
@@ -175,6 +177,7 @@ class DefiniteJudge(ReadBytes):
             for path in paths:
                 path.whole += [row for row in whole if row not in path.whole]
             return paths
+        self.longer = self.longer or rounds <= min(MORE_ROUNDS, MORE_EVENTS // events)
         return self._ended([end for path in paths for end in self._all_at_once(loop, trip, [path], at)], trip)
 
     def _suppose(self, trip: Lin, paths: Sequence[Path]) -> None:
@@ -298,6 +301,8 @@ class DefiniteJudge(ReadBytes):
         writes = (touch for touch in touches_in(loop.body) if touch.writes and self._mine(touch))
         self._beyond = (*self._beyond, *(self._put(touch, here) for touch in writes))
         self._running |= {trip}
+        begun_with = self._before.setdefault(loop.counter, set())
+        begun_with |= {id(row) for path in paths for row in (*path.rows, *path.whole)}
         after, again = paths, paths
         for _ in range(MOST_ROUNDS):
             begun = [path.copy() for path in again]
@@ -310,7 +315,7 @@ class DefiniteJudge(ReadBytes):
         self._beyond, self._running = others
         for path in after:
             path.facts = tuple(f for f in path.facts if loop.counter not in self._roots_of(f))
-            path.rows = self._kept(path.rows, self._lost[before:])
+            self._keep(path, self._kept(path.rows, self._lost[before:]))
             for row in path.rows if not at.lifted else ():
                 for start, end in self._rows(row) or ():
                     put_state(path.bytes_, start, end, WRITTEN)
@@ -332,7 +337,7 @@ class DefiniteJudge(ReadBytes):
             if either(path.bytes_, end.bytes_).count(WRITTEN) < path.bytes_.count(WRITTEN):
                 pairs = zip(path.bytes_, end.bytes_, strict=True)
                 path.bytes_ = bytearray(MAYBE if a == WRITTEN != b else a for a, b in pairs)
-            path.rows = [row for row in path.rows if row in end.rows]
+            self._keep(path, [row for row in path.rows if row in end.rows])
             path.whole = [row for row in path.whole if row in end.whole]
             held = joined_loads([path, end])
             path.loads = {number: held[number] for number in path.loads}
@@ -349,11 +354,9 @@ class DefiniteJudge(ReadBytes):
         """Behind an iteration: what was said of values that the next one may change holds no more."""
         for path in paths:
             path.facts = tuple(f for f in path.facts if not self._varies(f, loop.counter))
-            lost = [r for r in path.rows if any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
-            path.rows = [r for r in path.rows if r not in lost]
+            changed = [r for r in path.rows if any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
+            self._keep(path, [r for r in path.rows if r not in changed])
             path.whole = [r for r in path.whole if not any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
-            for touch in lost:
-                self._perhaps(touch, path)
         return paths
 
     def _roots_of(self, fact: Cond) -> set[str]:

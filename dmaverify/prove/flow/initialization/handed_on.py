@@ -62,18 +62,25 @@ class HandedOn(WrittenBytes):
         self, touch: CopyTouch, plain: tuple[CopyTouch, Lifted], when: Sequence[Cond], path: Path
     ) -> Iterator[tuple[CopyTouch, Lifted, CopyTouch]]:
         """Rows written before, the loops that they have had all rounds of, and what is read beside one of them."""
-        around = dict(plain[1])
+        low, high = self._range(touch)
         for row in (*path.rows, *path.whole):
+            if low < high and self._beside(row, touch):
+                continue
             _, loops, written = self._loops[id(row)]
-            common = {name for name, _ in loops if name in around}
-            if not all(self.asker.surely(compare("le", around.get(name, trip) - trip), when) for name, trip in loops):
-                continue  # the loop ran less often when it wrote: not every iteration has a row
+            common = self._same_turn(row, plain[1])
             own = tuple(loop for loop in loops if loop[0] not in common)
             if common:
                 others = tuple(loop for loop in plain[1] if loop[0] not in common)
                 yield self._put(written, At({}, (), own)), own, self._put(plain[0], At({}, (), others))
             else:
                 yield row, own, touch
+
+    def _same_turn(self, row: CopyTouch, around: Lifted) -> set[str]:
+        """The loops around a read of which a row has the iteration that reads alone: it was written in this run of
+        them, not in an earlier one.
+        """
+        loops = dict(self._loops[id(row)][1])
+        return {name for name, _ in around if name in loops and id(row) not in self._before.get(name, ())}
 
     # ------------------------------------------------------------ registers
 

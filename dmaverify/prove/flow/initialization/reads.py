@@ -8,7 +8,7 @@ what is neither written nor refuted is named with what made it unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 from math import prod
 
@@ -37,6 +37,7 @@ from dmaverify.values import dataclass
 from dmaverify.verdict import Finding, Label, Severity
 
 MOST_TRIES = 64  # values of symbols that are tried one by one
+MOST_TURNS = 1024  # iterations in which they are tried, of loops around a read and what was written before
 
 
 @dataclass
@@ -107,7 +108,7 @@ class ReadBytes(HandedOn):
         if rows is None:
             ends = (self._ends_before(one, path, (*path.facts, *event.when)) for one in (touch, plain[0]))
             held = any(ends) or self._held(touch, plain, event, path)
-            return held or self._tried(touch, event, path, every=every)
+            return held or self._tried(touch, plain, event, path, every=every)
         for start, end in rows:
             if path.bytes_.count(WRITTEN, start, end) == max(0, end - start):
                 continue
@@ -118,7 +119,7 @@ class ReadBytes(HandedOn):
             if surely and every and not path.rows:
                 self._found(event, start + min(surely), part[min(surely)], part.count(NEVER) + part.count(TAIL))
                 return False
-            return self._tried(touch, event, path, every=every)
+            return self._tried(touch, plain, event, path, every=every)
         return True
 
     def _ends_before(self, touch: CopyTouch, path: Path, when: Sequence[Cond]) -> bool:
@@ -177,18 +178,28 @@ class ReadBytes(HandedOn):
         told = ", ".join(f"`// dmaverify: assume {name} in 1..64`" for name in sorted(free)[:3] if name[:1] == "%")
         return f"it depends on numbers of which nobody states the range: {told}" if told else ""
 
-    def _tried(self, touch: CopyTouch, event: Copy | Use, path: Path, *, every: bool) -> bool:
-        """A read that no rule settles, for all values of symbols that have few; else it is not judged. Where not
+    def _tried(
+        self, touch: CopyTouch, plain: tuple[CopyTouch, Lifted], event: Copy | Use, path: Path, *, every: bool
+    ) -> bool:
+        """A read that no rule settles, for all values of symbols that have few, and in each iteration of loops that
+        stand around it and what was written: what later ones write is not there yet. Else it is not judged. Where not
         `every` iteration of the loops that move it reads, nothing is found in what all of them would.
         """
+        when = (*path.facts, *event.when)
         rows = [row for row in path.rows if self._reach(row, touch)]
-        terms = [term for t in (touch, *rows) for term in terms_of(t)]
+        shared = [self._same_turn(row, plain[1]) for row in rows]
+        around = tuple(loop for loop in plain[1] if any(loop[0] in names for names in shared))
+        if around:
+            touch = self._in_turn(*plain, {name for name, _ in around})
+            beside = (self._loops[id(row)] for row in rows)
+            rows = [self._in_turn(row, loops, own) for (_, loops, row), own in zip(beside, shared, strict=True)]
+        terms = [*(term for t in (touch, *rows) for term in terms_of(t)), *(trip for _, trip in around)]
         values = self._values(
-            {n for term in terms for n in self.world.roots(term)}, {n for t in terms for n, _ in t.terms}
+            {n for term in terms for n in self.world.roots(term)}, {n for t in terms for n, _ in t.terms}, around
         )
         sure = values is not None
         for chosen in values or ():
-            facts = [self.world.put_cond(f, chosen) for f in (*path.facts, *event.when)]
+            facts = [self.world.put_cond(f, chosen) for f in when]
             if any(self.world.decide(f) is False for f in facts):
                 continue
             reads = self._rows(placed(touch, self.world, chosen))
@@ -207,7 +218,7 @@ class ReadBytes(HandedOn):
                 if end <= start or memory.count(WRITTEN, start, end) == end - start:
                     continue
                 exactly = [compare("eq", Lin(-value.const, ((name, 1),))) for name, value in chosen.items()]
-                possible = self.asker.possible([*path.facts, *event.when, *exactly]).status
+                possible = self.asker.possible([*when, *exactly]).status
                 if possible == "proved":
                     break
                 surely = [at for at in range(start, end) if memory[at] in (NEVER, TAIL)]
@@ -220,19 +231,36 @@ class ReadBytes(HandedOn):
             self._unsure(touch, event)
         return sure
 
-    def _values(self, roots: set[str], parts: set[str]) -> Iterator[dict[str, Lin]] | None:
+    def _in_turn(self, plain: CopyTouch, loops: Lifted, around: Collection[str]) -> CopyTouch:
+        """What is touched in one iteration of the loops around, and in all of the others."""
+        return self._put(plain, At({}, (), tuple(loop for loop in loops if loop[0] not in around)))
+
+    def _values(self, roots: set[str], parts: set[str], around: Lifted) -> Iterator[dict[str, Lin]] | None:
         """All values of the symbols that terms depend on, or of their own ones (remainders of those), if they are few
-        and no counters.
+        and no counters but of the loops around, in each iteration of those.
         """
-        every = [self.world.symbols[name] for name in roots]
+        counters = {name for name, _ in around}
+        every = [self.world.symbols[name] for name in roots - counters]
         if any(s.name in self._counters or s.varies or not s.stated or s.low is None or s.high is None for s in every):
             return None
+        most = [self.world.interval(trip)[1] for _, trip in around]
+        turns = prod(max(0, one) if one is not None else MOST_TURNS + 1 for one in most)
         for names in (roots, parts):
-            symbols = [self.world.symbols[name] for name in sorted(names)]
+            symbols = [self.world.symbols[name] for name in sorted(names - counters)]
             ranges = [range(s.low, s.high + 1) for s in symbols if s.low is not None and s.high is not None]
-            if len(ranges) == len(symbols) and prod(map(len, ranges)) <= MOST_TRIES:
-                return ({s.name: Lin(v) for s, v in zip(symbols, chosen, strict=True)} for chosen in product(*ranges))
+            many = prod(map(len, ranges))
+            if len(ranges) == len(symbols) and many <= MOST_TRIES and many * turns <= MOST_TURNS:
+                values = ({s.name: Lin(v) for s, v in zip(symbols, one, strict=True)} for one in product(*ranges))
+                return self._in_turns(values, around)
         return None
+
+    def _in_turns(self, values: Iterator[dict[str, Lin]], around: Lifted) -> Iterator[dict[str, Lin]]:
+        """Values of symbols with those of the counters, of each iteration of the loops around."""
+        for chosen in values:
+            turns = [chosen]
+            for name, trip in around:
+                turns = [{**t, name: Lin(i)} for t in turns for i in range(self.world.put(trip, t).const)]
+            yield from turns
 
     def _arrived(self, event: Arrival, path: Path) -> None:
         """Behind a wait for others: what they are said to write is written; where nothing is said, they may have."""

@@ -82,6 +82,7 @@ class WrittenBytes:
     _running: frozenset[Lin] = frozenset()  # how often loops run that do, where one iteration stands for all
     _counters: frozenset[str] = frozenset()
     _loops: dict[int, tuple[CopyTouch, Lifted, CopyTouch]] = field(default_factory=dict)
+    _before: dict[str, set[int]] = field(default_factory=dict)  # rows that were there when a loop began, by its counter
     _worst: dict[int, LoadedBytes] = field(default_factory=dict)  # of every load so far, on any path
     _made: dict[int, tuple[Span, LoadedBytes]] = field(
         default_factory=dict
@@ -117,9 +118,13 @@ class WrittenBytes:
 
     def _forget(self, path: Path, touch: CopyTouch, own: Sequence[CopyTouch] = ()) -> None:
         """Rows that this may spoil are no more known to be written, but for those that the same access writes anew."""
-        lost = [r for r in path.rows if r not in own and not self._apart(r, touch, path.facts)]
-        path.rows = [r for r in path.rows if r not in lost]
+        self._keep(path, [r for r in path.rows if r in own or self._apart(r, touch, path.facts)])
         path.whole = [r for r in path.whole if self._beside(r, touch)]
+
+    def _keep(self, path: Path, rows: list[CopyTouch]) -> None:
+        """These rows alone are known to be written from here on, the others perhaps."""
+        kept = set(map(id, rows))
+        lost, path.rows = [row for row in path.rows if id(row) not in kept], rows
         for row in lost:
             self._perhaps(row, path)
 

@@ -293,6 +293,9 @@ class PipeSteps:
             ] = None
         tokens = dict(state.tokens)
         released, holders = tokens.get(number, (NOTHING, NOBODY))
+        if (event.pipe in holders) == (event.action == "get"):
+            again = "taken again" if event.pipe in holders else "given back, and was not taken"
+            self._unpaired(f"the buffer {number} is {again} by {event.pipe} at line {event.span.line}")
         if event.action == "rls":
             pipes = {event.pipe} | holders if mode.const else {event.pipe}
             tokens[number] = (released | self._done(pipes, state), holders - {event.pipe})
@@ -302,6 +305,12 @@ class PipeSteps:
             return State(state.flags, state.pending, tokens, state.facts)
         pending = {i: known | {event.pipe} if i in released else known for i, known in state.pending.items()}
         return State(state.flags, pending, tokens, state.facts)
+
+    def _unpaired(self, said: str) -> None:
+        """That a buffer is not taken and given back in turns: a mistake, of which no document says what it stops."""
+        self.why = self.why or f"{said}: what that stops is not documented"
+        if self.status["core/flags"] != "refuted":
+            self.status["core/flags"] = "unknown"
 
     def _done(self, pipes: Collection[str], state: State) -> frozenset[Instance]:
         """What is surely done when these pipes have done all that they were given so far."""

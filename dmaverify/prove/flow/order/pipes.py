@@ -74,6 +74,9 @@ class PipeJudge(PipeSteps):
                 span = self._flag_spans[start]
                 said = f"the flag {shown_flag(flag)} is set and never waited for"
                 self._flag("left", flag, span, said, "wait for it before the end: the next kernel finds it set")
+            for number, (_, holders) in state.tokens.items():
+                for pipe in sorted(holders):
+                    self._unpaired(f"the buffer {number} is taken by {pipe} and never given back")
 
     # ------------------------------------------------------------ walking
 
