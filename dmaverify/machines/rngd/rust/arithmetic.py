@@ -22,7 +22,7 @@ from dmaverify.machines.rngd.rust.doubts import Doubts
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.failures import beyond, fails, gives_none, method_fails
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import methods_named
+from dmaverify.machines.rngd.rust.impls import method_of, methods_named
 from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.lists import elements, lacking, listed, loose
 from dmaverify.machines.rngd.rust.module import Item
@@ -183,7 +183,7 @@ class RustArithmetic(Doubts):
                 return found
         result = super()._other(code, node, name, receiver, generics, arguments, frame, expected)
         asked = self.has_none(code, node, name, arguments, frame) or (isinstance(receiver, Sequence) and name in _STEPS)
-        own = isinstance(receiver, Record) and self._find_method(receiver, name) is not None
+        own = isinstance(receiver, Record) and method_of(receiver, name) is not None
         asked = asked or (isinstance(receiver, Sequence) and self._has(code, node, name, receiver, arguments, frame))
         if not (asked or own or isinstance(receiver, (Pipeline, RustTensor))):
             result = self.comes_back(code, node, name, result, frame)

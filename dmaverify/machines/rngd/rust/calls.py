@@ -17,7 +17,7 @@ from dmaverify.machines.rngd.rust.accesses import Effect
 from dmaverify.machines.rngd.rust.code import asked_type, named
 from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import methods_named
+from dmaverify.machines.rngd.rust.impls import method_of, methods_named
 from dmaverify.machines.rngd.rust.integers import INTEGERS, called, typed
 from dmaverify.machines.rngd.rust.lists import element, elements, in_loop, lacking, listed, loose, mapped, reshaped_list
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
@@ -254,7 +254,7 @@ class Calls(Pipelines):
         if isinstance(receiver, Pipeline):
             return self.stage(code, node, name, receiver, generics, arguments, frame, expected)
         if isinstance(receiver, Record):
-            method = self._find_method(receiver, name)
+            method = method_of(receiver, name)
             if method is not None:
                 target = named(node.children[0])[0]
                 own = self.known_as(code, target, receiver, frame)

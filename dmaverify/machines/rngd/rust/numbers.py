@@ -245,9 +245,9 @@ class _NumberReader:
                 return self._found("path", f"<{inner}>::{last}" if " as " in inner else f"{inner}::{last}")
             return self._found("size", re.sub(r"\s+as\s+\w+\s*$", "", inner))
         words, generic = self._words(node)
+        words[-2:-1] = [f"{one}<{generic}>" if generic else one for one in words[-2:-1]]
         if last == "SIZE":
-            head = "::".join(words[:-1])
-            return self._found("size", f"{head}<{generic}>" if generic else head)
+            return self._found("size", "::".join(words[:-1]))
         ends = INTEGERS.get(words[-2]) if words[:-2] in ([], ["std", "primitive"]) else None
         if ends is not None and last in ("MIN", "MAX", "BITS") and self.look("path", "::".join(words)) is None:
             value = {"MIN": ends[0], "MAX": ends[1] - 1, "BITS": width_of(words[-2])}[last]
