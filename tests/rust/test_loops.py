@@ -71,6 +71,35 @@ SOUND = [
     (f"let mut i = 0; while i < 4 {{ {EACH} i += 1; own(ctx, i); }}", OWN), (f"{BACK} let mut i = 0; for _ in 0..4 {{ {EACH} i += 1; let k = back(i); }}", ""),
     (f"if B::SIZE > 0 {{ {SLICES} }} else {{ let mut i = 4; while i > 0 {{ i -= 1; {EACH} }} }}", ""),
 ]  # fmt: skip
+STEPS = [  # what a variable is between statements of its block: right ones and wrong ones
+    (f"let mut s = 0; {S} s += 16; {S} s = s + 16; {S} s = 48; {S}", f"let mut s = 0; {S} s += 16; {S} s = s + 16; {S} s = 32; {S}"),
+    (f"let mut n = 5; n -= 1; for i in 0..n {{ {EACH} }}", f"let mut n = 5; n -= 2; for i in 0..n {{ {EACH} }}"),
+    (f"for j in 0..2 {{ let mut s = 16 * j; {S} s += 32; {S} }}", f"for j in 0..2 {{ let mut s = 16 * j; {S} s += 16; {S} }}"),
+    (f"let mut a = 3; let get = move || a; a = 9; for i in 0..=get() {{ {EACH} }}", f"let mut a = 2; let get = move || a; a = 3; for i in 0..=get() {{ {EACH} }}"),
+    (f"let mut a: usize = 1; a = a.wrapping_add(3); for i in 0..a {{ {EACH} }}", f"let mut a: usize = 1; a = a.wrapping_add(2); for i in 0..a {{ {EACH} }}"),
+]  # fmt: skip
+HIDDEN = [
+    "if x.n() { n += 1; }",
+    "{ n += 1; }",
+    "let r = &mut n; *r += 1;",
+    "(n, _) = (4, 0);",
+    "let mut up = || n += 1; up();",
+    "loop { n += 1; break; }",
+]
+
+
+@pytest.mark.parametrize(("right", "wrong"), STEPS)
+def test_a_variable_is_a_number_between_statements_of_its_block_that_change_it(right: str, wrong: str) -> None:
+    told = [{v.status.value for v in verdicts(plan(kernel(one)))} for one in (right, wrong)]
+    assert ("proved" in told[0] and len(told[0]) == 1, "refuted" in told[1]) == (True, True)
+
+
+@pytest.mark.parametrize("change", HIDDEN)
+def test_a_variable_that_changes_anywhere_else_has_no_number_that_is_known(change: str) -> None:
+    made = verdicts(plan(kernel(f"let mut n = 3; {change} for i in 0..n {{ {EACH} }}")))
+    assert {v.status.value for v in made} == {"unknown"}
+
+
 FAULTY = [
     (f"for i in 0..3 {{ {EACH} }}", ""), (f"for i in 1..4 {{ {EACH} }}", ""), (f"for i in 0..=2 {{ {EACH} }}", ""),
     (f"for s in (0..64).step_by(32) {{ {S} }}", ""), (f"for s in [0, 16, 48] {{ {S} }}", ""), (f"for s in [0, 16, 32, 32] {{ {S} }}", ""),
