@@ -35,6 +35,34 @@ CONDITIONS = [
     (f"{'{' * 110} ALL {'}' * 110}", "", "unknown"), (f"{'{' * 20} ALL {'}' * 20}", "", "proved"),
 ]  # fmt: skip
 
+WITHIN = [  # of 4: what holds, and what does not
+    ("matches!(K, 4)", "matches!(K, 0..4)"), ("matches!(K, 0..=2 | 4)", "matches!(K, J | 5..)"), ("(0..=K).contains(&4)", "(0..K).contains(&4)"),
+    ("(K..).contains(&4) && matches!(f(3, 1), 4)", "(..K).contains(&4)"), ("!(1..K - 1).contains(&3)", "matches!(-1i32, 0..=3)"),
+]  # fmt: skip
+GUARDS = [  # arms that write for 4, and arms that do not
+    ("q if q > 3 => { ALL } _ => {}", "q if q > 4 => { ALL } _ => {}"), ("1..=4 if k == 3 => {} _ => { ALL }", "1..=4 if k == 4 => {} _ => { ALL }"),
+    ("q @ 1..=4 if q == 4 => { ALL } _ => {}", "3 if k == 4 => { ALL } q if q < 4 => { ALL } _ => {}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("yes", "no"), WITHIN)
+def test_a_number_is_or_is_not_within_what_a_condition_names(yes: str, no: str) -> None:
+    before = "const K: usize = 4; const J: usize = 3; const fn f(a: usize, b: usize) -> usize { a + b }"
+    assert [status(f"if {one} {{ {ALL} }}", before=before) for one in (yes, no)] == ["proved", "refuted"]
+    hidden = "macro_rules! matches { ($a:expr, $b:pat) => { true } }"
+    assert status(f"if matches!(4, 5) {{ {ALL} }}", before=hidden) == "unknown"
+
+
+@pytest.mark.parametrize(("yes", "no"), GUARDS)
+def test_an_arm_with_a_guard_is_taken_where_the_guard_holds_of_the_number(yes: str, no: str) -> None:
+    texts = [f"let k: usize = 4; match k {{ {one.replace('ALL', ALL)} }}" for one in (yes, no)]
+    assert [status(one) for one in texts] == ["proved", "refuted"]
+
+
+def test_a_guard_that_asks_of_a_part_of_what_is_matched_is_not_decided_by_another_variable() -> None:
+    assert status(f"let a = 9; let t = (2, 3); match t {{ (a, 3) if a < 5 => {{ {ALL} }} _ => {{}} }}") == "unknown"
+    assert status(f"let a = 9; let t = (2, 3); match t {{ (a, 3) if a > 5 => {{ {ALL} }} _ => {{}} }}") != "proved"
+
 
 @pytest.mark.parametrize(("text", "before", "told"), CONDITIONS)
 def test_a_condition_is_read_as_it_binds_and_whole(text: str, before: str, told: str) -> None:

@@ -118,6 +118,8 @@ class Lookups:
                     return None
                 if kind == "method":
                     return Numbers.of(1) if declares_method(frame.scope, text, of_integers=True) else None
+                if kind == "macro":
+                    return Numbers.of(1) if frame.scope.macro(text) is not None else None
                 if kind == "own":
                     return Numbers.of(1) if self._is_own(text, frame) else None
                 if kind.startswith("call "):
