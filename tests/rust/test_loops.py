@@ -78,6 +78,15 @@ STEPS = [  # what a variable is between statements of its block: right ones and 
     (f"let mut a = 3; let get = move || a; a = 9; for i in 0..=get() {{ {EACH} }}", f"let mut a = 2; let get = move || a; a = 3; for i in 0..=get() {{ {EACH} }}"),
     (f"let mut a: usize = 1; a = a.wrapping_add(3); for i in 0..a {{ {EACH} }}", f"let mut a: usize = 1; a = a.wrapping_add(2); for i in 0..a {{ {EACH} }}"),
 ]  # fmt: skip
+SHADOWS = [  # in a loop, a variable of the name of one that stands around it
+    (f"let mut s = 0; for i in 0..4 {{ let s = s + 16 * i; {S} }}", "proved"), (f"let mut s = 0; for _ in 0..4 {{ let mut s = s; {S} s += 16; }}", "unknown"),
+    (f"let mut s = 0; for _ in 0..4 {{ let s; s = 16; {S} }}", "unknown"), (f"let mut s = 0; for _ in 0..4 {{ {S} s += 16; let s = 9; }}", "proved"),
+]  # fmt: skip
+FOLDS = [  # right and wrong: what a closure made of the element before
+    (f"(0..4).fold(0, |s, _| {{ {S} s + 16 }});", f"(0..4).fold(0, |s, _| {{ {S} s + 32 }});"),
+    (f"[0, 16, 32, 48].iter().fold(9, |a, s| {{ if a == 9 {{ {S} }} 9 }});", f"[0, 16, 32, 48].iter().fold(9, |a, s| {{ if a < 9 {{ {S} }} 9 }});"),
+    (f"let n = [1, 3].iter().fold(0, |a, b| a + b); for i in 0..n {{ {EACH} }}", f"let n = [1, 3].iter().fold(0, |a, b| b - a); for i in 0..n {{ {EACH} }}"),
+]  # fmt: skip
 HIDDEN = [
     "if x.n() { n += 1; }",
     "{ n += 1; }",
@@ -90,6 +99,17 @@ HIDDEN = [
 
 @pytest.mark.parametrize(("right", "wrong"), STEPS)
 def test_a_variable_is_a_number_between_statements_of_its_block_that_change_it(right: str, wrong: str) -> None:
+    told = [{v.status.value for v in verdicts(plan(kernel(one)))} for one in (right, wrong)]
+    assert ("proved" in told[0] and len(told[0]) == 1, "refuted" in told[1]) == (True, True)
+
+
+@pytest.mark.parametrize(("lines", "told"), SHADOWS)
+def test_a_variable_in_a_loop_is_not_that_of_its_name_around_it(lines: str, told: str) -> None:
+    assert {v.status.value for v in verdicts(plan(kernel(lines)))} == {told}
+
+
+@pytest.mark.parametrize(("right", "wrong"), FOLDS)
+def test_a_fold_gives_each_element_what_it_made_of_those_before(right: str, wrong: str) -> None:
     told = [{v.status.value for v in verdicts(plan(kernel(one)))} for one in (right, wrong)]
     assert ("proved" in told[0] and len(told[0]) == 1, "refuted" in told[1]) == (True, True)
 

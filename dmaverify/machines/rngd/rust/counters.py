@@ -133,7 +133,7 @@ class Counters(Choices):
             start = self.begins(code, node, name, frame) if uses else None
             if start is None:
                 continue
-            if any(one.parent is None or one.parent.parent != body for one in uses):
+            if not all(_stands_in(one, body) and (one.type in CHANGES or _renames(one)) for one in uses):
                 return None
             found[name] = start
         return found
@@ -302,6 +302,13 @@ def _uses(code: Code, root: Node, name: str, within: range) -> Iterator[Node]:
 def _stands_in(change: Node, block: Node | None) -> bool:
     """Whether a change is a statement of a block itself."""
     return block is not None and change.parent is not None and change.parent.parent == block
+
+
+def _renames(one: Node) -> bool:
+    """Whether a name is given to another value that nothing changes: `let i = i + 1;`."""
+    around = one.parent
+    plain = around is not None and around.type == "let_declaration" and around.child_by_field_name("pattern") == one
+    return plain and around is not None and child(around, "mutable_specifier") is None and b"=" in (around.text or b"")
 
 
 def _changing(code: Code, one: Node) -> Node | None:

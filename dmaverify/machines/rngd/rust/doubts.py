@@ -112,7 +112,8 @@ class Doubts(ControlFlow):
             return
         asked = sides if sign in _CHECKED else sides[:1] if sign in ("<<", ">>") else ()
         if not all(self._followed(code, one, read, frame) for one in asked):
-            if all(self._integer(code, one, frame) for one in asked):
+            kinds = {self._integer(code, one, frame) for one in asked}
+            if True in kinds and False not in kinds:  # the other side is of the same type
                 self._perhaps_leaves(code, asked, frame)
             return  # else nothing is known of its type
         made = self._operator(sign, *(self.term(code, one, frame, read) for one in sides))

@@ -57,9 +57,12 @@ numbers; of `unwrap` that is asked where it stands.
 """
 _OF_LISTS = re.compile(
     r"(?:split_at|rotate|select_nth|copy|clone|swap)_\w+|split_at|split_off|remove|insert|swap|drain|splice|windows"
-    r"|r?chunks(?:_exact)?(?:_mut)?|step_by|ilog|clamp|(?:unwrap|expect)_err|borrow(?:_mut)?|extend_from_within"
+    r"|r?chunks(?:_exact)?(?:_mut)?|step_by|ilog|(?:unwrap|expect)_err|borrow(?:_mut)?|extend_from_within"
+    r"|insert_str|replace_range|truncate"
 )
-_OF_TEXT = re.compile(r"from_(?:digit|str_radix|secs_f32|secs_f64)|to_digit")
+_OF_TEXT = re.compile(
+    r"from_(?:digit|str_radix|secs_f32|secs_f64)|to_digit|clamp|(?:overflowing|strict)_(?:div|rem)\w*|strict_\w+"
+)
 """Methods and functions of the standard library that stop for some of what they are given, in every build."""
 
 
