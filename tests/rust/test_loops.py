@@ -87,6 +87,11 @@ FOLDS = [  # right and wrong: what a closure made of the element before
     (f"[0, 16, 32, 48].iter().fold(9, |a, s| {{ if a == 9 {{ {S} }} 9 }});", f"[0, 16, 32, 48].iter().fold(9, |a, s| {{ if a < 9 {{ {S} }} 9 }});"),
     (f"let n = [1, 3].iter().fold(0, |a, b| a + b); for i in 0..n {{ {EACH} }}", f"let n = [1, 3].iter().fold(0, |a, b| b - a); for i in 0..n {{ {EACH} }}"),
 ]  # fmt: skip
+LENGTHS = [  # right, wrong, and of a list that may have changed
+    (f"let v = [1.5, 2.5, 3.5, 4.5]; for i in 0..v.len() {{ {EACH} }}", "proved", ""), (f"let v = vec![9; 3]; for i in 0..v.len() {{ {EACH} }}", "refuted", ""),
+    (f"for i in 0..K.len() {{ {EACH} }}", "proved", "const K: [(f32, f32); 4] = [(1.0, 2.0); 4];"), (f"for i in 0..K.len() {{ {EACH} }}", "refuted", "const K: [f32; 3] = [1.0; 3];"),
+    (f"let mut v = vec![9; 4]; v.push(9); for i in 0..v.len() {{ {EACH} }}", "unknown", ""),
+]  # fmt: skip
 HIDDEN = [
     "if x.n() { n += 1; }",
     "{ n += 1; }",
@@ -106,6 +111,11 @@ def test_a_variable_is_a_number_between_statements_of_its_block_that_change_it(r
 @pytest.mark.parametrize(("lines", "told"), SHADOWS)
 def test_a_variable_in_a_loop_is_not_that_of_its_name_around_it(lines: str, told: str) -> None:
     assert {v.status.value for v in verdicts(plan(kernel(lines)))} == {told}
+
+
+@pytest.mark.parametrize(("lines", "told", "before"), LENGTHS)
+def test_a_list_that_nothing_changes_has_the_length_that_it_was_made_with(lines: str, told: str, before: str) -> None:
+    assert told in {v.status.value for v in verdicts(plan(kernel(lines, before)))}
 
 
 @pytest.mark.parametrize(("right", "wrong"), FOLDS)

@@ -159,6 +159,10 @@ class RustArithmetic(Doubts):
         frame: Frame, expected: Value | None,
     ) -> Value:  # fmt: skip
         """A method of an integer, of what it is called on and given."""
+        count = receiver.count if name == "len" and isinstance(receiver, Sequence) else None
+        stays = count is not None and self._stays(code, named(node.children[0])[0], frame)
+        if count is not None and stays and not methods_named(frame.scope, name):
+            return replace(Numbers.of(count), type="usize")
         plain = not any(MOVES.search(one.text or b"") for one in arguments)
         asked = isinstance(receiver, Numbers) or self.has_none(code, node, name, arguments, frame)
         nothing: OnWay | None = None
@@ -318,7 +322,10 @@ class RustArithmetic(Doubts):
             return None
         declared = self.types.read(item.code, item.node.child_by_field_name("type"), Frame(item.scope))
         found = self.merged(self.value(item.code, given, Frame(item.scope), declared), declared)
-        return found if isinstance(found, Configuration) or _all_numbers(found) else None
+        if isinstance(found, Configuration) or _all_numbers(found):
+            return found
+        count = found.count if isinstance(found, Sequence) else None
+        return Sequence(Unknown("an element of a constant", item.code.span(given)), count) if count else None
 
     def _range_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """A range, whose ends are constant expressions, or numbers as they are read."""
