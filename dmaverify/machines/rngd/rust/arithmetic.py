@@ -186,7 +186,9 @@ class RustArithmetic(Doubts):
             if found is not None:
                 return found
         result = super()._other(code, node, name, receiver, generics, arguments, frame, expected)
-        asked = self.has_none(code, node, name, arguments, frame) or (isinstance(receiver, Sequence) and name in _STEPS)
+        untyped = name.startswith("checked_") and self._integer(code, named(node.children[0])[0], frame) is None
+        asked = self.has_none(code, node, name, arguments, frame) and not untyped
+        asked = asked or (isinstance(receiver, Sequence) and name in _STEPS)
         own = isinstance(receiver, Record) and method_of(receiver, name) is not None
         asked = asked or (isinstance(receiver, Sequence) and self._has(code, node, name, receiver, arguments, frame))
         if not (asked or own or isinstance(receiver, (Pipeline, RustTensor))):

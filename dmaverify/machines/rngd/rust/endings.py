@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
-from dmaverify.machines.rngd.rust.code import is_given, named
+from dmaverify.machines.rngd.rust.code import asked_type, is_given, named
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import in_prelude, methods_named
 from dmaverify.machines.rngd.rust.module import Item, NameScope
@@ -74,6 +74,14 @@ def _may_stop(code: Code, node: Node, name: str) -> bool:
     return _OF_TEXT.fullmatch(name) is not None or (method and not whole and _OF_LISTS.fullmatch(name) is not None)
 
 
+def _of_floats(code: Code, call: Node) -> bool:
+    """Whether what a call gives is asked to be a float, which leaves no type."""
+    function = call.child_by_field_name("function")
+    method = function.child_by_field_name("function") if function is not None else None
+    into = asked_type(method or function) if function is not None else None
+    return into is not None and code.text(into) in ("f32", "f64")
+
+
 _MAKES_ROOM = {"with_capacity", "reserve", "reserve_exact", "repeat", "resize"}
 MAX_ROOM = 1 << 32
 """Elements for which there is room in every memory."""
@@ -113,6 +121,9 @@ class Endings(Sites):
             self.makes_room(self.types.number(code, named(given)[0], frame))
         if (own or _COMES_BACK.fullmatch(name) is None) if hangs else (not own and _may_stop(code, node, name)):
             self.perhaps_ends()
+        elif not hangs and name in ("sum", "product") and not isinstance(value, Numbers) and not _of_floats(code, node):
+            with self.walk.chosen(build_choice(OVERFLOWS)):
+                self.perhaps_ends()
         if id(value) in self.scalars or id(value) in self.meant or (isinstance(value, RustTensor) and not hangs):
             return value
         made = replace(value)
