@@ -128,6 +128,8 @@ class Doubts(ControlFlow):
         if node.type == "identifier":
             value = frame.locals.get(code.text(node))
             return value is None or isinstance(value, Numbers) or id(value) in self.scalars or id(value) in self.meant
+        if node.type in ("unary_expression", "parenthesized_expression") and not isinstance(read.get(node.id), Numbers):
+            return self._followed(code, named(node)[-1], read, frame)
         return isinstance(read.get(node.id), Numbers) or node.type in _MADE
 
     def has_none(self, code: Code, node: Node, name: str, arguments: Sequence[Node], frame: Frame) -> bool:
