@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
@@ -45,15 +46,15 @@ def given_to(owner: Record, name: str, kind: str, trait: str = "") -> tuple[list
     own, partly, of_traits = list[Item](), False, dict[str, list[tuple[list[Item], NameScope]]]()
     for scope in _everywhere(owner.item.scope):
         for code, node, where in scope.impls:
-            made_for, of = (node.child_by_field_name(field) for field in ("type", "trait"))
-            if trait not in ("", _bare(code, of)) or not _may_be(code, node, made_for, where, owner):
+            made_for, of, parameters = _head(code, node)
+            if trait not in ("", of) or not _may_be(code, node, made_for, parameters, where, owner):
                 continue
             items = items_in(code, node, where, name, kind)
-            if of is not None:
-                of_traits.setdefault(_bare(code, of), []).append((items, where))
+            if of:
+                of_traits.setdefault(of, []).append((items, where))
             else:
                 own += items
-                partly |= bool(items) and not _for_all(code, node, made_for)
+                partly |= bool(items) and not _for_all(code, node)
     given = list[Item]()
     for word, impls in of_traits.items():
         traits = [one for _, where in impls if (one := where.find(word)) is not None and one.kind == "trait"][:1]
@@ -76,29 +77,31 @@ def method_of(record: Record, name: str) -> Item | None:
     return next((one for one in methods if (one.code, one.node) == (items[0].code, items[0].node)), None)
 
 
-def _may_be(code: Code, node: Node, made_for: Node | None, where: NameScope, owner: Record) -> bool:
+@lru_cache(maxsize=4096)
+def _head(code: Code, node: Node) -> tuple[str, str, tuple[str, ...]]:
+    """Of an `impl`: the last names of its type and of its trait, if it has one, and its generic parameters."""
+    made_for, of = (_bare(code, node.child_by_field_name(field)) for field in ("type", "trait"))
+    return made_for, of, tuple(_parameters(code, node))
+
+
+def _may_be(
+    code: Code, node: Node, made_for: str, parameters: tuple[str, ...], where: NameScope, owner: Record
+) -> bool:
     """Whether an `impl` may be one of a type: by its name, by another name of whatever type, or for all types; not
     where it is for another number.
     """
-    name = _bare(code, made_for)
-    item = where.find(name)
-    if name != owner.item.name:
-        return name in _parameters(code, node) or (item is not None and item.kind == "type")
+    if made_for != owner.item.name:
+        item = where.find(made_for) if made_for not in parameters else None
+        return made_for in parameters or (item is not None and item.kind == "type")
     given = [owner.arguments.get(parameter) for parameter, _ in owner.item.generics]
-    told = zip(_arguments(code, made_for), given, strict=False)
+    told = zip(_arguments(code, node.child_by_field_name("type")), given, strict=False)
     return not any(isinstance(n, Numbers) and t.isdecimal() and n.single not in (None, int(t)) for t, n in told)
 
 
-def _for_all(code: Code, node: Node, made_for: Node | None) -> bool:
+def _for_all(code: Code, node: Node) -> bool:
     """Whether an `impl` is for all arguments that its type may have: it names parameters of its own, each once."""
-    names = _arguments(code, made_for)
+    names = _arguments(code, node.child_by_field_name("type"))
     return len(set(names)) == len(names) and set(names) <= set(_parameters(code, node))
-
-
-def _arguments(code: Code, made_for: Node | None) -> list[str]:
-    """The generic arguments of a type as texts, without lifetimes."""
-    given = made_for.child_by_field_name("type_arguments") if made_for is not None else None
-    return [code.text(one).strip("{ }") for one in named(given) if one.type != "lifetime"] if given is not None else []
 
 
 def _parameters(code: Code, node: Node) -> list[str]:
@@ -106,6 +109,12 @@ def _parameters(code: Code, node: Node) -> list[str]:
     given = node.child_by_field_name("type_parameters")
     names = [one.child_by_field_name("name") for one in given.named_children] if given is not None else []
     return [code.text(one) for one in names if one is not None and one.type != "lifetime"]
+
+
+def _arguments(code: Code, made_for: Node | None) -> list[str]:
+    """The generic arguments of a type as texts, without lifetimes."""
+    given = made_for.child_by_field_name("type_arguments") if made_for is not None else None
+    return [code.text(one).strip("{ }") for one in named(given) if one.type != "lifetime"] if given is not None else []
 
 
 def items_in(code: Code, node: Node, scope: NameScope, name: str, kind: str) -> list[Item]:
