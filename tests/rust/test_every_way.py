@@ -271,9 +271,12 @@ PROVED += [
     (EIGHT.format(*one), "", "")
     for one in (("if i < 4 {", "}"), ("if i > 3 { break; }", ""), ("match i { 4..=7 => break, _ => {} }", ""))
 ]
-UNKNOWN += [  # turns whose tiles lie beyond the axis, where a condition that is not followed keeps them away
+PROVED += [  # turns whose tiles lie beyond the axis, which a condition keeps away
+    (EIGHT.format(*one), "", "") for one in (("if (0..4).contains(&i) {", "}"), ("if matches!(i, 0..=3) {", "}"))
+]  # fmt: skip
+UNKNOWN += [  # the same, where it is not followed
     (f"{ALL} " + EIGHT.format(*one), more, "") for *one, more in (
-        ("let ok = i < 4; if ok {", "}", ""), ("if (0..4).contains(&i) {", "}", ""), ("if matches!(i, 0..=3) {", "}", ""), ("(i < 4).then(|| {", "});", ""),
+        ("let ok = i < 4; if ok {", "}", ""), ("(i < 4).then(|| {", "});", ""),
         ("if let 0..=3 = i {", "}", ""), ("let 0..=3 = i else { continue; };", "", ""), ("for j in 0..2 { if i > 3 && j == 1 { break 'o; } }", "", ""),
         ("assert!(n <= 4); if i >= n { break; }", "", "n: usize"),
     )

@@ -71,6 +71,65 @@ SOUND = [
     (f"let mut i = 0; while i < 4 {{ {EACH} i += 1; own(ctx, i); }}", OWN), (f"{BACK} let mut i = 0; for _ in 0..4 {{ {EACH} i += 1; let k = back(i); }}", ""),
     (f"if B::SIZE > 0 {{ {SLICES} }} else {{ let mut i = 4; while i > 0 {{ i -= 1; {EACH} }} }}", ""),
 ]  # fmt: skip
+STEPS = [  # what a variable is between statements of its block: right ones and wrong ones
+    (f"let mut s = 0; {S} s += 16; {S} s = s + 16; {S} s = 48; {S}", f"let mut s = 0; {S} s += 16; {S} s = s + 16; {S} s = 32; {S}"),
+    (f"let mut n = 5; n -= 1; for i in 0..n {{ {EACH} }}", f"let mut n = 5; n -= 2; for i in 0..n {{ {EACH} }}"),
+    (f"for j in 0..2 {{ let mut s = 16 * j; {S} s += 32; {S} }}", f"for j in 0..2 {{ let mut s = 16 * j; {S} s += 16; {S} }}"),
+    (f"let mut a = 3; let get = move || a; a = 9; for i in 0..=get() {{ {EACH} }}", f"let mut a = 2; let get = move || a; a = 3; for i in 0..=get() {{ {EACH} }}"),
+    (f"let mut a: usize = 1; a = a.wrapping_add(3); for i in 0..a {{ {EACH} }}", f"let mut a: usize = 1; a = a.wrapping_add(2); for i in 0..a {{ {EACH} }}"),
+]  # fmt: skip
+SHADOWS = [  # in a loop, a variable of the name of one that stands around it
+    (f"let mut s = 0; for i in 0..4 {{ let s = s + 16 * i; {S} }}", "proved"), (f"let mut s = 0; for _ in 0..4 {{ let mut s = s; {S} s += 16; }}", "unknown"),
+    (f"let mut s = 0; for _ in 0..4 {{ let s; s = 16; {S} }}", "unknown"), (f"let mut s = 0; for _ in 0..4 {{ {S} s += 16; let s = 9; }}", "proved"),
+]  # fmt: skip
+FOLDS = [  # right and wrong: what a closure made of the element before
+    (f"(0..4).fold(0, |s, _| {{ {S} s + 16 }});", f"(0..4).fold(0, |s, _| {{ {S} s + 32 }});"),
+    (f"[0, 16, 32, 48].iter().fold(9, |a, s| {{ if a == 9 {{ {S} }} 9 }});", f"[0, 16, 32, 48].iter().fold(9, |a, s| {{ if a < 9 {{ {S} }} 9 }});"),
+    (f"let n = [1, 3].iter().fold(0, |a, b| a + b); for i in 0..n {{ {EACH} }}", f"let n = [1, 3].iter().fold(0, |a, b| b - a); for i in 0..n {{ {EACH} }}"),
+]  # fmt: skip
+LENGTHS = [  # right, wrong, and of a list that may have changed
+    (f"let v = [1.5, 2.5, 3.5, 4.5]; for i in 0..v.len() {{ {EACH} }}", "proved", ""), (f"let v = vec![9; 3]; for i in 0..v.len() {{ {EACH} }}", "refuted", ""),
+    (f"for i in 0..K.len() {{ {EACH} }}", "proved", "const K: [(f32, f32); 4] = [(1.0, 2.0); 4];"), (f"for i in 0..K.len() {{ {EACH} }}", "refuted", "const K: [f32; 3] = [1.0; 3];"),
+    (f"let mut v = vec![9; 4]; v.push(9); for i in 0..v.len() {{ {EACH} }}", "unknown", ""),
+]  # fmt: skip
+HIDDEN = [
+    "if x.n() { n += 1; }",
+    "{ n += 1; }",
+    "let r = &mut n; *r += 1;",
+    "(n, _) = (4, 0);",
+    "let mut up = || n += 1; up();",
+    "loop { n += 1; break; }",
+]
+
+
+@pytest.mark.parametrize(("right", "wrong"), STEPS)
+def test_a_variable_is_a_number_between_statements_of_its_block_that_change_it(right: str, wrong: str) -> None:
+    told = [{v.status.value for v in verdicts(plan(kernel(one)))} for one in (right, wrong)]
+    assert ("proved" in told[0] and len(told[0]) == 1, "refuted" in told[1]) == (True, True)
+
+
+@pytest.mark.parametrize(("lines", "told"), SHADOWS)
+def test_a_variable_in_a_loop_is_not_that_of_its_name_around_it(lines: str, told: str) -> None:
+    assert {v.status.value for v in verdicts(plan(kernel(lines)))} == {told}
+
+
+@pytest.mark.parametrize(("lines", "told", "before"), LENGTHS)
+def test_a_list_that_nothing_changes_has_the_length_that_it_was_made_with(lines: str, told: str, before: str) -> None:
+    assert told in {v.status.value for v in verdicts(plan(kernel(lines, before)))}
+
+
+@pytest.mark.parametrize(("right", "wrong"), FOLDS)
+def test_a_fold_gives_each_element_what_it_made_of_those_before(right: str, wrong: str) -> None:
+    told = [{v.status.value for v in verdicts(plan(kernel(one)))} for one in (right, wrong)]
+    assert ("proved" in told[0] and len(told[0]) == 1, "refuted" in told[1]) == (True, True)
+
+
+@pytest.mark.parametrize("change", HIDDEN)
+def test_a_variable_that_changes_anywhere_else_has_no_number_that_is_known(change: str) -> None:
+    made = verdicts(plan(kernel(f"let mut n = 3; {change} for i in 0..n {{ {EACH} }}")))
+    assert {v.status.value for v in made} == {"unknown"}
+
+
 FAULTY = [
     (f"for i in 0..3 {{ {EACH} }}", ""), (f"for i in 1..4 {{ {EACH} }}", ""), (f"for i in 0..=2 {{ {EACH} }}", ""),
     (f"for s in (0..64).step_by(32) {{ {S} }}", ""), (f"for s in [0, 16, 48] {{ {S} }}", ""), (f"for s in [0, 16, 32, 32] {{ {S} }}", ""),

@@ -35,6 +35,34 @@ CONDITIONS = [
     (f"{'{' * 110} ALL {'}' * 110}", "", "unknown"), (f"{'{' * 20} ALL {'}' * 20}", "", "proved"),
 ]  # fmt: skip
 
+WITHIN = [  # of 4: what holds, and what does not
+    ("matches!(K, 4)", "matches!(K, 0..4)"), ("matches!(K, 0..=2 | 4)", "matches!(K, J | 5..)"), ("(0..=K).contains(&4)", "(0..K).contains(&4)"),
+    ("(K..).contains(&4) && matches!(f(3, 1), 4)", "(..K).contains(&4)"), ("!(1..K - 1).contains(&3)", "matches!(-1i32, 0..=3)"),
+]  # fmt: skip
+GUARDS = [  # arms that write for 4, and arms that do not
+    ("q if q > 3 => { ALL } _ => {}", "q if q > 4 => { ALL } _ => {}"), ("1..=4 if k == 3 => {} _ => { ALL }", "1..=4 if k == 4 => {} _ => { ALL }"),
+    ("q @ 1..=4 if q == 4 => { ALL } _ => {}", "3 if k == 4 => { ALL } q if q < 4 => { ALL } _ => {}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("yes", "no"), WITHIN)
+def test_a_number_is_or_is_not_within_what_a_condition_names(yes: str, no: str) -> None:
+    before = "const K: usize = 4; const J: usize = 3; const fn f(a: usize, b: usize) -> usize { a + b }"
+    assert [status(f"if {one} {{ {ALL} }}", before=before) for one in (yes, no)] == ["proved", "refuted"]
+    hidden = "macro_rules! matches { ($a:expr, $b:pat) => { true } }"
+    assert status(f"if matches!(4, 5) {{ {ALL} }}", before=hidden) == "unknown"
+
+
+@pytest.mark.parametrize(("yes", "no"), GUARDS)
+def test_an_arm_with_a_guard_is_taken_where_the_guard_holds_of_the_number(yes: str, no: str) -> None:
+    texts = [f"let k: usize = 4; match k {{ {one.replace('ALL', ALL)} }}" for one in (yes, no)]
+    assert [status(one) for one in texts] == ["proved", "refuted"]
+
+
+def test_a_guard_that_asks_of_a_part_of_what_is_matched_is_not_decided_by_another_variable() -> None:
+    assert status(f"let a = 9; let t = (2, 3); match t {{ (a, 3) if a < 5 => {{ {ALL} }} _ => {{}} }}") == "unknown"
+    assert status(f"let a = 9; let t = (2, 3); match t {{ (a, 3) if a > 5 => {{ {ALL} }} _ => {{}} }}") != "proved"
+
 
 @pytest.mark.parametrize(("text", "before", "told"), CONDITIONS)
 def test_a_condition_is_read_as_it_binds_and_whole(text: str, before: str, told: str) -> None:
@@ -46,7 +74,14 @@ SIZES = "struct Big; struct Small; struct Cfg<T>(T); impl Cfg<Big> { const N: us
 TWO = "mod big {{ pub const N: usize = 4; pub const M: usize = 4; }} mod small {{ pub const N: usize = 3; }} {} use big::{}; {} use small::{};"
 MAX = "const fn max(a: usize, b: usize) -> usize { a - b }"
 OUTSIDE = "const M: usize = 4; struct Cfg<const M: usize>;"
+DEFAULT = "struct S<const Q: usize>; trait Tr { const N: usize = 4; fn n() -> usize { 4 } } impl Tr for S<3> { const N: usize = 3; fn n() -> usize { 3 } }"
+DEFAULT += " impl Tr for S<2> {} type Y = S<2>; type Z = S<3>;"
+BESIDE = "struct S; trait Tr { const N: usize = 3; } trait Up { const N: usize; } impl Tr for S {} impl Up for S { const N: usize = 4; }"
 NAMES = [
+    ("(<S<2> as Tr>::N)", DEFAULT, "proved"), ("(<S<3> as Tr>::N)", DEFAULT, "refuted"), ("Y::N", DEFAULT, "proved"), ("Z::N", DEFAULT, "refuted"),
+    ("S::<2>::N", DEFAULT, "proved"), ("S::<3>::N", DEFAULT, "refuted"), ("<S as Tr>::N", BESIDE, "refuted"), ("<S as Up>::N", BESIDE, "proved"),
+    ("Y::N", "struct S<const Q: usize>; impl<const Q: usize> S<Q> { const N: usize = Q; } type Y = S<4>;", "proved"),
+    ("<S as Tr>::N", "struct S; trait Tr { const N: usize; const M: usize = 2; } impl Tr for S { const N: usize = Self::M * 2; }", "proved"),
     ("N", "type Index = u8; const N: usize = 260usize as Index as usize;", "proved"), ("N", "type Index = u8; const N: usize = 259usize as Index as usize;", "refuted"),
     ("N", "type Index = u8; const N: usize = 260usize as Other as usize;", "unknown"),
     ("<S as A>::N", TRAITS, "proved"), ("<S as B>::N", TRAITS, "refuted"), ("S::N", TRAITS, "unknown"),
@@ -68,7 +103,7 @@ NAMES = [
     ("f()", "const fn f() -> usize { let mut r = 1; { r = 4; let r = 9; } r }", "proved"), ("f()", "const fn f() -> usize { let mut r = 1; { let r = 4; } r }", "refuted"),
     ("f()", "const fn f() -> usize { let mut r = 1; { r = 3; let r = 4; } r }", "refuted"),
     ("f(3)", "const fn f(a: i32) -> usize { if a.saturating_sub(5) < 0 { 4 } else { 0 } }", "proved"), ("f(3)", "const fn f(a: usize) -> usize { a.saturating_sub(5) + 4 }", "proved"),
-    ("Cfg::<3>::N", OUTSIDE + " impl<const M: usize> Cfg<M> { const N: usize = M; }", "unknown"), ("Cfg::<3>::N", OUTSIDE + " impl<const Q: usize> Cfg<Q> { const N: usize = M; }", "proved"),
+    ("Cfg::<3>::N", OUTSIDE + " impl<const M: usize> Cfg<M> { const N: usize = M; }", "refuted"), ("Cfg::<3>::N", OUTSIDE + " impl<const Q: usize> Cfg<Q> { const N: usize = M; }", "proved"),
     ("<S as A>::N", "struct S; trait A { const N: usize; } const K: usize = 3; impl A for S { const N: usize = K + 1; }", "proved"),
     ("S::N", "struct S; impl S { const M: usize = 2; const N: usize = Self::M * 2; }", "proved"), ("S::N", "struct S; impl S { const M: usize = 2; const N: usize = Self::M + 1; }", "refuted"),
     ("S::N", "struct R; impl R { const M: usize = 4; } struct S; impl S { const M: usize = 3; const N: usize = Self::M; }", "refuted"), ("S::N", "struct S; impl S { const N: usize = Self::N; }", "unknown"),
@@ -81,6 +116,20 @@ NAMES = [
 @pytest.mark.parametrize(("name", "before", "told"), NAMES)
 def test_a_name_is_what_the_compiler_makes_of_it_or_not_known(name: str, before: str, told: str) -> None:
     assert status(columns(name), before=before) == told
+
+
+@pytest.mark.parametrize(("of", "asked", "before", "told"), [
+    ("S<2>", "P::N", DEFAULT, "proved"), ("S<3>", "P::N", DEFAULT, "refuted"), ("S<2>", "P::n()", DEFAULT, "proved"),
+    ("S<3>", "P::n()", DEFAULT, "refuted"), ("Z", "P::N", DEFAULT, "refuted"), ("S", "P::N", BESIDE, "unknown"),
+    ("S", "P::N", "struct S; impl S { const N: usize = 4; } trait Tr { const N: usize; } impl Tr for S { const N: usize = 3; }", "refuted"),
+    ("S", "P::N", BESIDE.replace("trait Tr { const N: usize = 3; }", "use elsewhere::Tr;"), "unknown"),
+    ("S", "P::N", "struct S; trait Tr { const N: usize; } mod k { impl super::Tr for super::S { const N: usize = 4; } }", "proved"),
+])  # fmt: skip
+def test_a_parameter_has_what_its_impl_or_the_default_of_its_trait_gives(
+    of: str, asked: str, before: str, told: str
+) -> None:
+    put = f"fn put<P: Tr>(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}) {{ {columns(asked)} }}"
+    assert status(f"put::<{of}>(ctx, x, &mut y);", before=before + put) == told
 
 
 RUN = f"fn run({{}} ctx: &mut Context, x: &{HBM}, y: &mut {HBM}) {{{{ {columns('{}').replace('{', '{{').replace('}', '}}').replace('{{}}', '{}')} }}}}"

@@ -31,7 +31,7 @@ def flows(
     slices, time, packet = (parse(one, AXES) for one in before.split(" | "))
     given = tuple(parse(one, AXES) for one in said.split(" | ")) if said else ()
     names = ("ring_size",) if config[:1] == "C" else ("slice1", "slice0", "time0")
-    told = dict(zip(names, map(int, config.split()[1:]), strict=False))
+    told = tuple(zip(names, map(int, config.split()[1:]), strict=False))
     element = given[0] if name == "commit" else None
     words = StageWords(name, () if element is not None else given, element, 8, config.split(" ")[0], told)
     return behind(StageStream(came, bits, slices, time, packet), words, ordered=ordered)

@@ -265,6 +265,12 @@ CONSTANT = {  # what stops every run or none, whatever numbers it is given, whic
     "let c = std::cell::RefCell::new(3); let k = (c.borrow(), c.borrow_mut());": "let c = std::cell::Cell::new(3); let k = c.get();",
     "let mut v = Some(3); v.take(); let k = v.unwrap();": "let v = Some(3); let k = v.unwrap();", "let k = std::collections::HashMap::<u8, u8>::new()[&3];": "let k = [3, 4][1];",
     "let k = [1, 2].iter().nth(2).unwrap();": "let k = [1, 2].iter().nth(1).unwrap();", "let k = Some(3).filter(|e| *e > 3).unwrap();": "let k = [3, 4].iter().rev().max().unwrap();",
+    'let mut s = String::from("a"); s.insert_str(9, "b");': 'let mut s = String::from("a"); s.push_str("b");', "let k = Ord::clamp(5, 9, 1);": "let k = Ord::max(5, 9);",
+    'let mut s = String::from("a"); s.replace_range(5.., "b");': 'let mut s = String::from("a"); s.clear();', "let k = 5u8.overflowing_div(0);": "let k = 5u8.overflowing_sub(9);",
+    'let j = "abc".len(); let k = j.checked_sub(9).unwrap();': 'let j = "abc".len(); let k = j.checked_sub(9);', "let k = 5u8.strict_add(255);": "let k = 5u8.wrapping_add(255);",
+    "let k = std::array::from_fn::<usize, 3, _>(|q| 1 - q);": "let k = std::array::from_fn::<f32, 3, _>(|_| 1.5);",
+    "let mut v = [1usize, 2]; v.sort_by_key(|q| *q - 2);": "let mut v = [1usize, 2]; v.sort_by_key(|q| *q);",
+    "let k = std::iter::repeat(9u8).take(99).sum::<u8>();": "let k: f32 = std::iter::repeat(1.5).take(99).sum();",
 }  # fmt: skip
 
 

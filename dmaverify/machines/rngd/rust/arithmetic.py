@@ -22,7 +22,7 @@ from dmaverify.machines.rngd.rust.doubts import Doubts
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.failures import beyond, fails, gives_none, method_fails
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import methods_named
+from dmaverify.machines.rngd.rust.impls import method_of, methods_named
 from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.lists import elements, lacking, listed, loose
 from dmaverify.machines.rngd.rust.module import Item
@@ -159,6 +159,10 @@ class RustArithmetic(Doubts):
         frame: Frame, expected: Value | None,
     ) -> Value:  # fmt: skip
         """A method of an integer, of what it is called on and given."""
+        count = receiver.count if name == "len" and isinstance(receiver, Sequence) else None
+        stays = count is not None and self._stays(code, named(node.children[0])[0], frame)
+        if count is not None and stays and not methods_named(frame.scope, name):
+            return replace(Numbers.of(count), type="usize")
         plain = not any(MOVES.search(one.text or b"") for one in arguments)
         asked = isinstance(receiver, Numbers) or self.has_none(code, node, name, arguments, frame)
         nothing: OnWay | None = None
@@ -182,8 +186,10 @@ class RustArithmetic(Doubts):
             if found is not None:
                 return found
         result = super()._other(code, node, name, receiver, generics, arguments, frame, expected)
-        asked = self.has_none(code, node, name, arguments, frame) or (isinstance(receiver, Sequence) and name in _STEPS)
-        own = isinstance(receiver, Record) and self._find_method(receiver, name) is not None
+        untyped = name.startswith("checked_") and self._integer(code, named(node.children[0])[0], frame) is None
+        asked = self.has_none(code, node, name, arguments, frame) and not untyped
+        asked = asked or (isinstance(receiver, Sequence) and name in _STEPS)
+        own = isinstance(receiver, Record) and method_of(receiver, name) is not None
         asked = asked or (isinstance(receiver, Sequence) and self._has(code, node, name, receiver, arguments, frame))
         if not (asked or own or isinstance(receiver, (Pipeline, RustTensor))):
             result = self.comes_back(code, node, name, result, frame)
@@ -318,7 +324,10 @@ class RustArithmetic(Doubts):
             return None
         declared = self.types.read(item.code, item.node.child_by_field_name("type"), Frame(item.scope))
         found = self.merged(self.value(item.code, given, Frame(item.scope), declared), declared)
-        return found if isinstance(found, Configuration) or _all_numbers(found) else None
+        if isinstance(found, Configuration) or _all_numbers(found):
+            return found
+        count = found.count if isinstance(found, Sequence) else None
+        return Sequence(Unknown("an element of a constant", item.code.span(given)), count) if count else None
 
     def _range_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """A range, whose ends are constant expressions, or numbers as they are read."""

@@ -17,7 +17,7 @@ from dmaverify.machines.rngd.rust.accesses import Effect
 from dmaverify.machines.rngd.rust.code import asked_type, named
 from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import methods_named
+from dmaverify.machines.rngd.rust.impls import method_of, methods_named
 from dmaverify.machines.rngd.rust.integers import INTEGERS, called, typed
 from dmaverify.machines.rngd.rust.lists import element, elements, in_loop, lacking, listed, loose, mapped, reshaped_list
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
@@ -254,7 +254,7 @@ class Calls(Pipelines):
         if isinstance(receiver, Pipeline):
             return self.stage(code, node, name, receiver, generics, arguments, frame, expected)
         if isinstance(receiver, Record):
-            method = self._find_method(receiver, name)
+            method = method_of(receiver, name)
             if method is not None:
                 target = named(node.children[0])[0]
                 own = self.known_as(code, target, receiver, frame)
@@ -306,6 +306,10 @@ class Calls(Pipelines):
             closure = next((one for one in arguments if one.type == "closure_expression"), None)
             if closure is not None:
                 wanted = expected.part if isinstance(expected, Sequence) else None
+                if name == "fold" and len(arguments) == 2:
+                    return self._folded(
+                        code, closure, receiver, self.value(code, arguments[0], frame, None), frame
+                    ), None
                 return self._applied(code, name, closure, receiver, frame, wanted), None
         asked = receiver.part if name in _ADDS else None
         values = [self.merged(self.value(code, one, frame, asked), asked) for one in arguments]
@@ -332,6 +336,17 @@ class Calls(Pipelines):
             loop = self.serial
             made = mapped(self.closure(code, closure, frame, part, wanted), loop, receiver.count)
             return made if name in ("map", "for_each") else loose(made)
+
+    def _folded(self, code: Code, closure: Node, receiver: Sequence, begin: Value, frame: Frame) -> Value:
+        """What a closure makes of all elements, one after the other, with what it made before."""
+        turns, made = elements(receiver), begin
+        if turns is None or len(turns) > MAX_EACH:
+            turns, made = (), Unknown("what a fold has come to", code.span(closure))
+            with self.walk.perhaps():
+                self.closure(code, closure, frame, [made, self.moving(receiver)], None)
+        for one in turns:
+            made = self.closure(code, closure, frame, [made, one], None)
+        return made
 
     def one_of(self, value: Sequence, at: int | None) -> Value:
         """An element of a list; any of them where the place is not known."""

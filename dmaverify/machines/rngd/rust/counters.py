@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 CHANGES = ("assignment_expression", "compound_assignment_expr")
 _LOOPS = {"for_expression", "while_expression", "loop_expression"}
 _AROUND = {*_LOOPS, "closure_expression", "async_block"}
-_READS = {"min", "max", "pow", "div_ceil", "next_multiple_of", "abs_diff", "saturating_sub", "clone", "into", "get"}
+_READS = re.compile(
+    r"min|max|clamp|abs|abs_diff|pow|div_ceil|next_multiple_of|isqrt|ilog2|(?:div|rem)_euclid|clone|into|get"
+    r"|(?:wrapping|saturating|checked|overflowing)_(?:add|sub|mul|div|rem|shl|shr|neg|pow)"
+)
+"""Methods that take a number and leave it."""
 
 MAX_TURNS, MAX_UNROLLED = 64, 1024  # of a loop that is read turn by turn; of all of them in one function
 _TURNED = (
@@ -69,6 +73,24 @@ class Counters(Choices):
             return None
         before = range(start.node.end_byte, node.start_byte)
         return None if any(_uses(code, block, name, before)) else start.value
+
+    def straight(self, code: Code, node: Node, name: str) -> bool:
+        """Whether nothing but statements of the block of a `let mut` changes its variable: it has a number that is
+        known between any two of them.
+        """
+        block = node.parent
+        uses = list(_uses(code, block, name, range(node.end_byte, block.end_byte))) if block is not None else [node]
+        return code.at is None and all(one.type in CHANGES and _stands_in(one, block) for one in uses)
+
+    def stepped(self, code: Code, node: Node, name: str, value: Value, frame: Frame) -> None:
+        """`i += 1`, `i = j` of such a variable; `value` is what stands on the right."""
+        before = frame.locals[name]
+        assert isinstance(before, Numbers)
+        made = number_left(code, node, self.types.look(frame))
+        if made is None and node.type == "assignment_expression" and isinstance(value, Numbers):
+            made = value
+        made = typed(made, before.type) if made is not None else None
+        frame.locals[name] = made or Unknown("a variable that changes", code.span(node))
 
     def counted(self, code: Code, node: Node, frame: Frame) -> tuple[str, Numbers] | None:
         """`while i < n { ..; i += k }`: the counter and its values, where it begins at a known number and nothing else
@@ -111,7 +133,7 @@ class Counters(Choices):
             start = self.begins(code, node, name, frame) if uses else None
             if start is None:
                 continue
-            if any(one.parent is None or one.parent.parent != body for one in uses):
+            if not all(_stands_in(one, body) and (one.type in CHANGES or _renames(one)) for one in uses):
                 return None
             found[name] = start
         return found
@@ -277,6 +299,18 @@ def _uses(code: Code, root: Node, name: str, within: range) -> Iterator[Node]:
                 yield place
 
 
+def _stands_in(change: Node, block: Node | None) -> bool:
+    """Whether a change is a statement of a block itself."""
+    return block is not None and change.parent is not None and change.parent.parent == block
+
+
+def _renames(one: Node) -> bool:
+    """Whether a name is given to another value that nothing changes: `let i = i + 1;`."""
+    around = one.parent
+    plain = around is not None and around.type == "let_declaration" and around.child_by_field_name("pattern") == one
+    return plain and around is not None and child(around, "mutable_specifier") is None and b"=" in (around.text or b"")
+
+
 def _changing(code: Code, one: Node) -> Node | None:
     """The assignment that an identifier is the left side of, or what else may change it; None where it is read."""
     inner, outer = one, one.parent
@@ -298,6 +332,6 @@ def _changing(code: Code, one: Node) -> Node | None:
         if outer.type == "field_expression" and inner == one:
             called = outer.parent is not None and outer.parent.type == "call_expression"
             method = outer.child_by_field_name("field")
-            return one if called and method is not None and code.text(method) not in _READS else None
+            return one if called and method is not None and _READS.fullmatch(code.text(method)) is None else None
         inner, outer = outer, outer.parent
     return None

@@ -112,7 +112,8 @@ class Doubts(ControlFlow):
             return
         asked = sides if sign in _CHECKED else sides[:1] if sign in ("<<", ">>") else ()
         if not all(self._followed(code, one, read, frame) for one in asked):
-            if all(self._integer(code, one, frame) for one in asked):
+            kinds = {self._integer(code, one, frame) for one in asked}
+            if True in kinds and False not in kinds:  # the other side is of the same type
                 self._perhaps_leaves(code, asked, frame)
             return  # else nothing is known of its type
         made = self._operator(sign, *(self.term(code, one, frame, read) for one in sides))
@@ -127,6 +128,8 @@ class Doubts(ControlFlow):
         if node.type == "identifier":
             value = frame.locals.get(code.text(node))
             return value is None or isinstance(value, Numbers) or id(value) in self.scalars or id(value) in self.meant
+        if node.type in ("unary_expression", "parenthesized_expression") and not isinstance(read.get(node.id), Numbers):
+            return self._followed(code, named(node)[-1], read, frame)
         return isinstance(read.get(node.id), Numbers) or node.type in _MADE
 
     def has_none(self, code: Code, node: Node, name: str, arguments: Sequence[Node], frame: Frame) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
-from dmaverify.machines.rngd.rust.code import is_given, named
+from dmaverify.machines.rngd.rust.code import asked_type, is_given, named
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import in_prelude, methods_named
 from dmaverify.machines.rngd.rust.module import Item, NameScope
@@ -57,9 +57,12 @@ numbers; of `unwrap` that is asked where it stands.
 """
 _OF_LISTS = re.compile(
     r"(?:split_at|rotate|select_nth|copy|clone|swap)_\w+|split_at|split_off|remove|insert|swap|drain|splice|windows"
-    r"|r?chunks(?:_exact)?(?:_mut)?|step_by|ilog|clamp|(?:unwrap|expect)_err|borrow(?:_mut)?|extend_from_within"
+    r"|r?chunks(?:_exact)?(?:_mut)?|step_by|ilog|(?:unwrap|expect)_err|borrow(?:_mut)?|extend_from_within"
+    r"|insert_str|replace_range|truncate"
 )
-_OF_TEXT = re.compile(r"from_(?:digit|str_radix|secs_f32|secs_f64)|to_digit")
+_OF_TEXT = re.compile(
+    r"from_(?:digit|str_radix|secs_f32|secs_f64)|to_digit|clamp|(?:overflowing|strict)_(?:div|rem)\w*|strict_\w+"
+)
 """Methods and functions of the standard library that stop for some of what they are given, in every build."""
 
 
@@ -69,6 +72,14 @@ def _may_stop(code: Code, node: Node, name: str) -> bool:
     method = function is not None and function.type == "field_expression"
     whole = given is not None and code.text(given) == "(..)"
     return _OF_TEXT.fullmatch(name) is not None or (method and not whole and _OF_LISTS.fullmatch(name) is not None)
+
+
+def _of_floats(code: Code, call: Node) -> bool:
+    """Whether what a call gives is asked to be a float, which leaves no type."""
+    function = call.child_by_field_name("function")
+    method = function.child_by_field_name("function") if function is not None else None
+    into = asked_type(method or function) if function is not None else None
+    return into is not None and code.text(into) in ("f32", "f64")
 
 
 _MAKES_ROOM = {"with_capacity", "reserve", "reserve_exact", "repeat", "resize"}
@@ -110,6 +121,9 @@ class Endings(Sites):
             self.makes_room(self.types.number(code, named(given)[0], frame))
         if (own or _COMES_BACK.fullmatch(name) is None) if hangs else (not own and _may_stop(code, node, name)):
             self.perhaps_ends()
+        elif not hangs and name in ("sum", "product") and not isinstance(value, Numbers) and not _of_floats(code, node):
+            with self.walk.chosen(build_choice(OVERFLOWS)):
+                self.perhaps_ends()
         if id(value) in self.scalars or id(value) in self.meant or (isinstance(value, RustTensor) and not hangs):
             return value
         made = replace(value)

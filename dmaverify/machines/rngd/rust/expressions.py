@@ -83,7 +83,7 @@ class Expressions(RustArithmetic):
         value = self.typed(own, wanted)
         value = self.types.sized(code, pattern, value, frame) if pattern is not None and known(value) else value
         changes = child(node, "mutable_specifier") is not None
-        if changes:
+        if changes and not (isinstance(value, Numbers) and name.isidentifier() and self.straight(code, node, name)):
             start, value = (
                 value,
                 changing(self.anew(value), Unknown(f"`{name}` changes while the kernel runs", code.span(node))),
@@ -232,6 +232,8 @@ class Expressions(RustArithmetic):
             self.fitted(value, Dtype(*kinds))
         if left.type == "identifier" and code.text(left) in self.live:
             self.changed(code, node, code.text(left), frame)
+        elif left.type == "identifier" and isinstance(frame.locals.get(code.text(left)), Numbers):
+            self.stepped(code, node, code.text(left), value, frame)
         elif left.type == "identifier":
             changed = isinstance(value, NUMERIC)
             self.assigned(
@@ -252,14 +254,17 @@ class Expressions(RustArithmetic):
         if left is not None:
             self.value(code, left, frame, None)
         if sign is not None and left is not None and right is not None:
-            before = self.live.get(name) if name in self.live else self.begins(code, node, name, frame)
+            held = self.live.get(name) if name in self.live else frame.locals.get(name)
+            before = held if isinstance(held, Numbers) else self.begins(code, node, name, frame)
             how = fails(sign.type.removesuffix("="), before, by) if isinstance(by, Numbers) else None
             self.failed(how)
             if how is None:
                 read = {right.id: by, **({left.id: before} if before is not None else {})}
                 self.operator_doubted(code, node, sign.type.removesuffix("="), [left, right], read, frame)
         if left is not None and code.text(left) in self.live:
-            self.changed(code, node, code.text(left), frame)
+            self.changed(code, node, name, frame)
+        elif left is not None and left.type == "identifier" and isinstance(frame.locals.get(name), Numbers):
+            self.stepped(code, node, name, by, frame)
         elif left is not None and left.type == "identifier":
             frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left))
         return Opaque("()")

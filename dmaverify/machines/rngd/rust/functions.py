@@ -16,7 +16,7 @@ from dmaverify.machines.rngd.rust.buffers import tensors_in
 from dmaverify.machines.rngd.rust.code import child, parts_of
 from dmaverify.machines.rngd.rust.endings import ENDS, Endings
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import is_standard, methods_named, parameters_around, standard_path
+from dmaverify.machines.rngd.rust.impls import is_standard, method_of, methods_named, parameters_around, standard_path
 from dmaverify.machines.rngd.rust.lookups import SCALARS
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
@@ -201,7 +201,7 @@ class Functions(Endings):
         if made_of is not None:
             return self._built(Record(made_of, {}), arguments, code, frame)
         if isinstance(own, Record):
-            method = self._find_method(own, name)
+            method = method_of(own, name)
             if method is not None:
                 return self._function(method, code, generics, arguments, frame, expected, own)
         return None
@@ -227,18 +227,6 @@ class Functions(Endings):
             asked = wanted if known(wanted) else None
             parts[str(number)] = self.merged(self.value(code, one, frame, asked), asked)
         return replace(record, parts=parts)
-
-    def _find_method(self, record: Record, name: str) -> Item | None:
-        """The function of an `impl` for the struct, in its module or around; None where several have the name."""
-        scope: NameScope | None = record.item.scope
-        while scope is not None:
-            found = [item for item in scope.functions if item.kind == "method" and item.name == name]
-            owners = [(item, self._self_of(item)) for item in found if not item.left_out]
-            own = [item for item, of in owners if isinstance(of, Record) and of.item is record.item]
-            if own:
-                return own[0] if len(own) == 1 else None
-            scope = scope.around
-        return None
 
     def _function(
         self, item: Item, code: Code, generics: Node | None, arguments: list[Node], frame: Frame,

@@ -8,37 +8,113 @@ Law: where several impls have a name and nothing says which of them is meant, no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import in_build, named, parts_of
 from dmaverify.machines.rngd.rust.declares import modules_of
 from dmaverify.machines.rngd.rust.module import Item, NameScope
-from dmaverify.machines.rngd.rust.values import Record, Unknown, Value
+from dmaverify.machines.rngd.rust.values import Numbers, Record, Unknown, Value
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_QUALIFIED = re.compile(r"<\s*([\w:]+)\s+as\s+(?:\w+\s*::\s*)*(\w+)\s*>\s*::\s*(\w+)")
+_QUALIFIED = re.compile(r"<\s*([\w:]+(?:<[^<>:]*>)?)\s+as\s+(?:\w+\s*::\s*)*(\w+)\s*>\s*::\s*(\w+)")
 _STANDARD = ("std", "core", "alloc")
+_PRELUDE = {"Clone", "Copy", "Default", "Drop", "From", "Into", "Iterator", "PartialEq", "Eq", "PartialOrd", "Ord"}
 _PRIMITIVE = re.compile(r"[ui](?:8|16|32|64|128|size)|Ord")
 
 
-def associated(owner: Item, name: str, kind: str, trait: str, bounded: bool) -> Item | None:
+def associated(owner: Record, name: str, kind: str, trait: str, bounded: bool) -> Item | None:
     """`S::N`, `<S as B>::N`: the constant or type that one impl alone gives a type. What the type has by itself goes
     before what a trait gives it, but for a parameter, whose bounds (`bounded`) are traits.
     """
-    found: dict[bool, list[Item]] = {False: [], True: []}  # by whether a trait gives them
-    scope: NameScope | None = owner.scope
-    while scope is not None:
-        for code, node, where in scope.impls:
-            own, of = (node.child_by_field_name(field) for field in ("type", "trait"))
-            if _bare(code, own) == owner.name and trait in ("", _bare(code, of)):
-                found[of is not None] += items_in(code, node, where, name, kind)
-        scope = scope.around
-    items = found[False] if found[False] and not bounded else [*found[False], *found[True]]
+    found = given_to(owner, name, kind, trait)
+    if found is None:
+        return None
+    own, partly, of_traits = found
+    items = of_traits if bounded or trait else own if own and not partly else [*own, *of_traits]
     return items[0] if len(items) == 1 else None
+
+
+def given_to(owner: Record, name: str, kind: str, trait: str = "") -> tuple[list[Item], bool, list[Item]] | None:
+    """What a type may have by a name: of its own, whether for some of its arguments alone, and of traits, with what
+    these give where an impl does not; None where that is not known. Impls of whatever may be the type are its own.
+    """
+    own, partly, of_traits = list[Item](), False, dict[str, list[tuple[list[Item], NameScope]]]()
+    for scope in _everywhere(owner.item.scope):
+        for code, node, where in scope.impls:
+            made_for, of, parameters = _head(code, node)
+            if trait not in ("", of) or not _may_be(code, node, made_for, parameters, where, owner):
+                continue
+            items = items_in(code, node, where, name, kind)
+            if of:
+                of_traits.setdefault(of, []).append((items, where))
+            else:
+                own += items
+                partly |= bool(items) and not _for_all(code, node)
+    given = list[Item]()
+    for word, impls in of_traits.items():
+        traits = [one for _, where in impls if (one := where.find(word)) is not None and one.kind == "trait"][:1]
+        default = [one for of in traits for one in items_in(of.code, of.node, of.scope, name, kind)]
+        known = bool(traits) or word in _PRELUDE or is_standard(impls[0][1], (word,))
+        has = bool(default) or not known or any(items for items, _ in impls)
+        default = [one for one in default if kind != "const_item" or one.node.child_by_field_name("value") is not None]
+        for items, _ in impls:
+            if has and not items and len(default) != 1:
+                return None
+            given += items or (default if has else [])
+    return own, partly, given
+
+
+def method_of(record: Record, name: str) -> Item | None:
+    """The function that impls of a struct, or traits of these, have; None where several have the name."""
+    found = given_to(record, name, "function_item")
+    items = [*found[0], *found[2]] if found is not None else []
+    methods = methods_named(record.item.scope, name) if len(items) == 1 else []
+    return next((one for one in methods if (one.code, one.node) == (items[0].code, items[0].node)), None)
+
+
+@lru_cache(maxsize=4096)
+def _head(code: Code, node: Node) -> tuple[str, str, tuple[str, ...]]:
+    """Of an `impl`: the last names of its type and of its trait, if it has one, and its generic parameters."""
+    made_for, of = (_bare(code, node.child_by_field_name(field)) for field in ("type", "trait"))
+    return made_for, of, tuple(_parameters(code, node))
+
+
+def _may_be(
+    code: Code, node: Node, made_for: str, parameters: tuple[str, ...], where: NameScope, owner: Record
+) -> bool:
+    """Whether an `impl` may be one of a type: by its name, by another name of whatever type, or for all types; not
+    where it is for another number.
+    """
+    if made_for != owner.item.name:
+        item = where.find(made_for) if made_for not in parameters else None
+        return made_for in parameters or (item is not None and item.kind == "type")
+    given = [owner.arguments.get(parameter) for parameter, _ in owner.item.generics]
+    told = zip(_arguments(code, node.child_by_field_name("type")), given, strict=False)
+    return not any(isinstance(n, Numbers) and t.isdecimal() and n.single not in (None, int(t)) for t, n in told)
+
+
+def _for_all(code: Code, node: Node) -> bool:
+    """Whether an `impl` is for all arguments that its type may have: it names parameters of its own, each once."""
+    names = _arguments(code, node.child_by_field_name("type"))
+    return len(set(names)) == len(names) and set(names) <= set(_parameters(code, node))
+
+
+def _parameters(code: Code, node: Node) -> list[str]:
+    """The generic parameters of an `impl` or a trait, without lifetimes."""
+    given = node.child_by_field_name("type_parameters")
+    names = [one.child_by_field_name("name") for one in given.named_children] if given is not None else []
+    return [code.text(one) for one in names if one is not None and one.type != "lifetime"]
+
+
+def _arguments(code: Code, made_for: Node | None) -> list[str]:
+    """The generic arguments of a type as texts, without lifetimes."""
+    given = made_for.child_by_field_name("type_arguments") if made_for is not None else None
+    return [code.text(one).strip("{ }") for one in named(given) if one.type != "lifetime"] if given is not None else []
 
 
 def items_in(code: Code, node: Node, scope: NameScope, name: str, kind: str) -> list[Item]:
@@ -60,17 +136,14 @@ def parameters_around(item: Item, own: Value | None = None) -> dict[str, Value]:
     node = item.node.parent
     while node is not None and node.type not in ("impl_item", "trait_item"):
         node = node.parent if node.type not in ("function_item", "mod_item") else None
-    given = node.child_by_field_name("type_parameters") if node is not None else None
-    if node is None or given is None:
+    if node is None:
         return {}
-    names = (one.child_by_field_name("name") for one in given.named_children)
-    bound: dict[str, Value] = {item.code.text(name): Unknown("") for name in names if name is not None}
-    of = node.child_by_field_name("type")
-    listed = of.child_by_field_name("type_arguments") if of is not None else None
-    if isinstance(own, Record) and listed is not None:
-        places = [one for one in named(listed) if one.type != "lifetime"]
-        for place, (parameter, _) in zip(places, own.item.generics, strict=False):
-            text = item.code.text(place).strip("{ }")
+    bound: dict[str, Value] = {name: Unknown("") for name in _parameters(item.code, node)}
+    if node.type == "trait_item":
+        bound["Self"] = own or Unknown("")
+    if isinstance(own, Record):
+        told = _arguments(item.code, node.child_by_field_name("type"))
+        for text, (parameter, _) in zip(told, own.item.generics, strict=False):
             bound.update({text: own.arguments[parameter]} if text in bound and parameter in own.arguments else {})
     return bound
 
@@ -134,7 +207,12 @@ def methods_named(scope: NameScope, name: str) -> list[Item]:
     """The functions of that name in any impl or trait of the crate, and of the blocks around: what is called by it is
     perhaps one of them.
     """
+    every = _everywhere(scope)
+    return [f for one in every for f in one.functions if f.kind == "method" and f.name == name and not f.left_out]
+
+
+def _everywhere(scope: NameScope) -> Iterable[NameScope]:
+    """A scope, those around it, and all modules of the crate."""
     around = [*_blocks(scope)]
     parts = [scope.module, *(one for one in around if one.modules or one.inline)]
-    every = dict.fromkeys((*around, *(one for part in parts for one in modules_of(part, True))))
-    return [f for one in every for f in one.functions if f.kind == "method" and f.name == name and not f.left_out]
+    return dict.fromkeys((*around, *(one for part in parts for one in modules_of(part, True))))

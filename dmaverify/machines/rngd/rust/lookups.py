@@ -40,6 +40,7 @@ class Lookups:
 
     read: Callable[[Code, Node | None, Frame], Value]
     fragment: Callable[[str, Frame, Code | None, int], Value]
+    alias: Callable[[Item], Value]
 
     def __init__(self) -> None:
         self.depth = 0
@@ -117,6 +118,8 @@ class Lookups:
                     return None
                 if kind == "method":
                     return Numbers.of(1) if declares_method(frame.scope, text, of_integers=True) else None
+                if kind == "macro":
+                    return Numbers.of(1) if frame.scope.macro(text) is not None else None
                 if kind == "own":
                     return Numbers.of(1) if self._is_own(text, frame) else None
                 if kind.startswith("call "):
@@ -144,14 +147,13 @@ class Lookups:
                 value, kind = frame.generics[parts[0]], _const_type(parts[0], frame.scope)
                 return (typed(value, kind) if kind else value) if isinstance(value, Numbers) else None
         item = frame.scope.path(parts, values=True) if not trait else None
-        own: Value | None = None
-        if item is None and len(parts) > 1:
-            owner = self._owner(parts, frame)
+        own = self._owner(parts, frame) if item is None and len(parts) > 1 else None
+        if own is not None:
             item = self._associated(parts, frame, "const_item", trait)
-            own = Record(owner) if owner is not None else None
         if item is None or item.kind != "const":
             return None
-        value_node, inside = item.node.child_by_field_name("value"), Frame(item.scope, parameters_around(item), own=own)
+        value_node = item.node.child_by_field_name("value")
+        inside = Frame(item.scope, parameters_around(item, own), own=own)
         made = None if value_node is None else self._of_constant(item.code, value_node, inside)
         declared = self.read(item.code, item.node.child_by_field_name("type"), inside) if made is not None else None
         return as_declared(made, declared) if made is not None else None
@@ -171,13 +173,18 @@ class Lookups:
 
     def _associated(self, parts: tuple[str, ...], frame: Frame, kind: str, trait: str = "") -> Item | None:
         """`S::N`, `Self::N`, `T::N`, `<S as B>::N`: a constant or a type in an `impl` of the type."""
-        owner = self._owner(parts, frame)
-        return associated(owner, parts[-1], kind, trait, parts[-2] in frame.generics) if owner is not None else None
+        owner, bounded = self._owner(parts, frame), parts[-2] in frame.generics
+        return associated(owner, parts[-1], kind, trait, bounded) if owner is not None else None
 
-    def _owner(self, parts: tuple[str, ...], frame: Frame) -> Item | None:
+    def _owner(self, parts: tuple[str, ...], frame: Frame) -> Record | None:
         """The type before the last name of a path."""
         known = frame.own if parts[-2] == "Self" else frame.generics.get(parts[-2])
-        return known.item if isinstance(known, Record) else frame.scope.path(parts[:-1])
+        item = frame.scope.path(parts[:-1]) if not isinstance(known, Record) else None
+        if item is not None:
+            known = self.alias(item) if item.kind == "type" else Record(item)
+        elif "<" in parts[-2] and len(parts) == 2:
+            known = self.fragment(parts[-2], frame, None, 0)
+        return known if isinstance(known, Record) else None
 
     def _field_number(self, text: str, frame: Frame) -> Numbers | None:
         """`pair.1`, `job.count`: a number within a tuple or struct."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.code import child, expression_of, named
+from dmaverify.machines.rngd.rust.code import child, expression_of, named, range_at, split_top
 from dmaverify.machines.rngd.rust.integers import (
     ANY,
     INTEGERS,
@@ -42,10 +42,14 @@ _OPEN = ("integer_literal", "binary_expression", "unary_expression", "parenthesi
 """What may be of any type yet."""
 _COMPARES = ("==", "!=", "<=", ">=", "<", ">")
 
+_WORD = r"-?\d\w*|(?:\w+::)*[A-Z][A-Z\d_]*"
+_PATTERN = re.compile(rf"\s*(?:(?P<one>{_WORD})|(?P<low>{_WORD})?\s*\.\.=?\s*(?P<high>{_WORD})?)\s*")
+"""A pattern of integers and constants."""
+
 Look = Callable[[str, str], Numbers | None]
 """Look(kind, text): `path` for `A::B`, `size` for the mapping type before `::SIZE`, `bytes` for `size_of::<T>`, `own`
-for a function that is not the standard library's, `method` for such a method, `kind` for a number of the type of that
-name; `left` is told what may leave its type.
+for a function that is not the standard library's, `method` for such a method, `macro` for such a macro, `kind` for a
+number of the type of that name; `left` is told what may leave its type.
 """
 
 
@@ -102,8 +106,45 @@ def truth_at(code: Code, node: Node, look: Look, depth: int = 0) -> bool | None:
     if sign is not None and sign.type in _COMPARES:
         sides = [node.child_by_field_name(side) for side in ("left", "right")]
         return _compared(sign.type, *(number_at(code, one, look) if one is not None else None for one in sides))
+    meant = _comparison(code, node, look)
+    asked = expression_of(meant) if meant and len(meant) <= MAX_TEXT else None
+    if asked is not None:
+        return truth_at(*asked, look, depth + 1)
     flag = number_at(code, node, look) if node.type in _FLAGS else None
     return bool(flag.single) if flag is not None and flag.single is not None else None
+
+
+def _comparison(code: Code, node: Node, look: Look) -> str:
+    """What `matches!(e, 0..=2 | K)` and `(a..b).contains(&e)` ask, in operators; empty where it is none of these."""
+    inner, ends = named(node), None
+    if node.type == "macro_invocation" and len(inner) == 2 and look("macro", "matches") is None:
+        given = split_top(code.text(inner[1])[1:-1], ",") if code.text(inner[0]) == "matches" else []
+        found = [_PATTERN.fullmatch(one) for one in given[1].split("|")] if len(given) == 2 else []
+        told = [
+            _within(given[0], one["one"], one["low"], one["high"], "=" in one[0]) for one in found if one is not None
+        ]
+        return " || ".join(told) if len(told) == len(found) else ""
+    if node.type == "call_expression" and inner[0].type == "field_expression":
+        range_, name = (inner[0].child_by_field_name(field) for field in ("value", "field"))
+        given_to = named(inner[-1])
+        asks = name is not None and code.text(name) == "contains" and look("method", "contains") is None
+        if asks and range_ is not None and range_.type == "parenthesized_expression" and len(named(range_)) == 1:
+            ends = range_at(code, named(range_)[0])
+        if ends is not None and len(given_to) == 1 and given_to[0].type == "reference_expression":
+            low, high = (
+                None if one is None else f"({own.text(one)})" for own, one in ((code, ends.low), (ends.code, ends.high))
+            )
+            return _within(code.text(named(given_to[0])[-1]), None, low, high, ends.closed)
+    return ""
+
+
+def _within(asked: str, one: str | None, low: str | None, high: str | None, closed: bool) -> str:
+    """That something is a number, or is in a range, in operators."""
+    if one is not None:
+        return f"({asked}) == {one}"
+    told = [f"({asked}) >= {low}"] if low else []
+    told += [f"({asked}) {'<=' if closed else '<'} {high}"] if high else []
+    return " && ".join(told) or "true"
 
 
 def _compared(sign: str, a: Numbers | None, b: Numbers | None) -> bool | None:
@@ -245,9 +286,9 @@ class _NumberReader:
                 return self._found("path", f"<{inner}>::{last}" if " as " in inner else f"{inner}::{last}")
             return self._found("size", re.sub(r"\s+as\s+\w+\s*$", "", inner))
         words, generic = self._words(node)
+        words[-2:-1] = [f"{one}<{generic}>" if generic else one for one in words[-2:-1]]
         if last == "SIZE":
-            head = "::".join(words[:-1])
-            return self._found("size", f"{head}<{generic}>" if generic else head)
+            return self._found("size", "::".join(words[:-1]))
         ends = INTEGERS.get(words[-2]) if words[:-2] in ([], ["std", "primitive"]) else None
         if ends is not None and last in ("MIN", "MAX", "BITS") and self.look("path", "::".join(words)) is None:
             value = {"MIN": ends[0], "MAX": ends[1] - 1, "BITS": width_of(words[-2])}[last]

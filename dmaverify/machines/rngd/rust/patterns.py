@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dmaverify.language.trees import Code
+from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.code import child, named, parts_of, sides_of
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.impls import imports_in_block, in_prelude
 from dmaverify.machines.rngd.rust.module import Item, NameScope
-from dmaverify.machines.rngd.rust.numbers import Look, number_of
+from dmaverify.machines.rngd.rust.numbers import Look, number_of, truth_at
 from dmaverify.machines.rngd.rust.values import Numbers, Tuple, Value
 from dmaverify.values import dataclass
 
@@ -89,11 +89,23 @@ def chosen_arm(code: Code, arms: list[Node], value: Value, look: Look, scope: Na
     for arm in arms:
         whole, pattern = arm.child_by_field_name("pattern"), _inner(arm)
         taken = _takes(code, pattern, value, look, scope) if pattern is not None else None
-        if taken is None or (taken and whole is not None and whole.child_by_field_name("condition") is not None):
+        guard = whole.child_by_field_name("condition") if whole is not None else None
+        if taken and guard is not None and pattern is not None:
+            taken = _guarded(code, guard, pattern, value, look)
+        if taken is None:
             return None
         if taken:
             return arm.id
     return None
+
+
+def _guarded(code: Code, guard: Node, pattern: Node, value: Value, look: Look) -> bool | None:
+    """Whether the guard of an arm holds of a number that its pattern takes, as a whole or without a name."""
+    if any(one.type == "identifier" and _NAME.fullmatch(code.text(one)) for one in walk(pattern) if one != pattern):
+        return None
+    bound = code.text(pattern) if pattern.type == "identifier" else ""
+    number = value if isinstance(value, Numbers) else None
+    return truth_at(code, guard, lambda kind, text: number if (kind, text) == ("path", bound) else look(kind, text))
 
 
 def _takes(code: Code, pattern: Node, value: Value, look: Look, scope: NameScope) -> bool | None:

@@ -8,8 +8,8 @@ they are not known. Nothing is judged of a function that has a stage which the l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
@@ -55,6 +55,11 @@ class Pipelines(Assignments):
     def bits(self) -> Mapping[str, int]:
         """Bits of each type of elements."""
         return load_target("rngd").dtypes
+
+    @cached_property
+    def behind(self) -> Callable[..., StageStream]:
+        """What flows behind a stage, judged once: each turn of a loop has the same ones."""
+        return lru_cache(maxsize=512)(behind)
 
     def begun(
         self, code: Code, node: Node, name: str, generics: Node | None, values: Sequence[Value], frame: Frame
@@ -130,11 +135,11 @@ class Pipelines(Assignments):
         commits = name in ("commit", "commit_view")
         element = taken.fields.get("element") if commits and isinstance(taken, RustTensor) else None
         whole = element.expr if isinstance(element, Map) else None
-        words = StageWords(name, mappings, whole, bits, config.what, dict(config.numbers))
-        self.flows = behind(before, words, ordered=self.library.orders_stages)
+        words = StageWords(name, mappings, whole, bits, config.what, config.numbers)
+        self.flows = self.behind(before, words, ordered=self.library.orders_stages)
         if is_own_stage(frame.scope, name):
             self.flows = replace(self.flows, refused="", open=f"`.{name}()` may be one of this crate", typed=False)
-        later = "" if self.library.orders_stages else behind(before, words, ordered=True).refused
+        later = "" if self.library.orders_stages else self.behind(before, words, ordered=True).refused
         if self.walk.dead or is_own_stage(frame.scope, name):
             return
         stage = node.child_by_field_name("function") or node

@@ -18,7 +18,7 @@ from dmaverify.language.expr import ONE, Broadcast, Expr, Kind, Padding, Symbol,
 from dmaverify.language.meaning import BOTTOM, INDEX, TOP, CellArray
 from dmaverify.machines.rngd.rust.tile_shapes import cells_of
 from dmaverify.targets.target import load_target
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,7 +81,7 @@ class StageWords:
     element: Expr | None = None
     bits: int = 0  # of the type that it gives elements
     config: str = ""
-    numbers: Mapping[str, int] = field(default_factory=dict)
+    numbers: tuple[tuple[str, int], ...] = ()
 
 
 def figure(name: str) -> int:
@@ -164,7 +164,7 @@ def _switch(before: StageStream, words: StageWords, after: StageStream) -> None:
         raise Open("its configuration is not followed")
     comes, *goes = _SWITCHES[words.config]
     size = {"x1": "s1", "x0": "s0"}
-    parts = {f"{word[0]}{word[-1]}": number for word, number in words.numbers.items()}
+    parts = {f"{word[0]}{word[-1]}": number for word, number in words.numbers}
     if parts.keys() != {*comes.split()} - {"s2", "t2", "t1"}:
         raise Open("its numbers are not those of its configuration")
     if any(number < 1 or (name[0] == "s" and number & (number - 1)) for name, number in parts.items()):
@@ -199,7 +199,7 @@ def _routed(before: StageStream, words: StageWords, after: StageStream) -> None:
     """Each slice takes what its ring brings of the slices that it names, in their order, time by time."""
     import numpy as np
 
-    ring, sizes = words.numbers.get("ring_size", 0), _both(before.slices, before.time)
+    ring, sizes = dict(words.numbers).get("ring_size", 0), _both(before.slices, before.time)
     if ring < 1:
         raise Open("its configuration is not followed")
     if ring & (ring - 1):

@@ -165,13 +165,14 @@ class Types(Lookups):
                 return Unknown(*no_size(item, code.span(node)))
             return Map(Symbol(self.axis_name(item), size))
         if item.kind == "type":
-            return self._alias(item, given)
+            return self.alias(item, given)
         if item.kind in ("struct", "variant"):
             bound = dict(zip((n for n, _ in item.generics), given, strict=False))
             return Record(item, bound)
         return Opaque(item.name)
 
-    def _alias(self, item: Item, given: tuple[Value, ...]) -> Value:
+    def alias(self, item: Item, given: tuple[Value, ...] = ()) -> Value:
+        """What another name of a type stands for."""
         generics = item.generics
         if not generics and item in self.aliases:
             return self.aliases[item]
