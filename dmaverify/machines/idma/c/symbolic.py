@@ -121,7 +121,7 @@ class ArgumentSearch:
                 continue
             for fact in reversed(run.region.facts[-LAST_FACTS * (10 if proved else 1) :]):
                 for name in sorted(fact.poly.symbols & known.keys() - self.function.symbols.pointers):
-                    for value in (*range(6), USUAL + 1) if proved else (0, 1, 2, 2 * USUAL, USUAL * USUAL):
+                    for value in (*range(6), USUAL + 1, 2 * USUAL) if proved else (0, 1, 2, 2 * USUAL, USUAL * USUAL):
                         one = known[name]
                         tried = {**usual, **run.values, name: max(one.least, min(value, one.most or value))}
                         if not SizeRegion((fact,), run.region.floors).holds(tried) and not self._held(tried):
@@ -291,9 +291,11 @@ class ArgumentSearch:
         for run, region, one_value in sorted(of, key=lambda one: (one[2], -one[0].looped)):
             if len(told) == MOST_CLAUSES:
                 break
-            if (each and not run.looped) or (one_value and (not told or fixes(region.facts, several))):
+            if (each and not run.looped) or (one_value and fixes(region.facts, several)):
                 continue
             found = clauses.of(region, run.values)
+            if one_value and not told and fixes(found.facts, symbols):  # a flag that no other run leaves open
+                continue
             if named_in(found.facts, found) & self.function.symbols.unpromised:
                 continue
             if run.looped and named_in(found.facts, found) & self.function.symbols.each:
