@@ -568,3 +568,24 @@ def test_rows_that_are_moved_onto_themselves_leave_their_source(tmp_path: Path, 
     """REFUTED where nothing is moved (`n` below 64), of a memory that is filled from its first row, before."""
     found = verdict(tmp_path, f"void f(uint8_t *p, uint32_t n) {{ {rows}; snrt_dma_wait_all(); }}")
     assert found.status is status
+
+
+@pytest.mark.parametrize(
+    ("size", "body", "width", "refuted"),
+    [
+        (64, "GO(a, b, 64); GO(c, e, ((n ^ m) & 63) + 1);", 20, False),
+        (64, "GO(a, b, 64); GO(c, a, ((n ^ m) & 63) + 1);", 20, True),
+        (1 << 26, "GO(a, c, 64); WAIT GO(b, a, 1 << 26); WAIT GO(c, e, ((n ^ m) & 63) + 1);", 32, False),
+        (1 << 22, "GO(a, c, 64); WAIT GO(b, a, 1 << 22); GO(c, b, ((n ^ m) & 63) + 1);", 32, True),
+    ],
+)
+def test_arrays_refute_a_driver_only_where_they_lie_apart(
+    tmp_path: Path, size: int, body: str, width: int, refuted: bool
+) -> None:
+    """REFUTED where the places that are tried first lie within the length of the arrays, or behind the last address."""
+    wait = "snrt_dma_wait_all();"
+    text = f"uint8_t a[{size}], b[{size}], c[{size}], e[{size}];\nvoid f(uint32_t n, uint32_t m) {{ {body} WAIT }}"
+    (tmp_path / "d.c").write_text(f"#include <stdint.h>\n{text.replace('GO', START).replace('WAIT', wait)}\n")
+    found = verdict_of_file(str(tmp_path / "d.c"), engine=["variant=rw_axi", f"address_width={width}"])
+    assert found is not None
+    assert (found.status is Status.REFUTED) == refuted, found.obligations

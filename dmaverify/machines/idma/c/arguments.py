@@ -21,6 +21,8 @@ from dmaverify.values import dataclass, field
 
 PLACE, APART, USUAL = 0x1000_0000, 0x0100_0000, 64
 """Where the first pointer points in the first run, how far apart others are, and what other values are then."""
+ALIGNED = 256
+"""What a place is a multiple of in a memory that does not hold these."""
 
 
 _SAME, OF_ROUNDS = -2, 10
@@ -131,7 +133,10 @@ class Symbols:
         if name in self.pointers:
             order = [n for n in self.known if n in self.pointers]
             number = order.index(name)
-            value = PLACE + APART * (len(order) - number if backwards else number)
+            number = len(order) - number if backwards else number
+            value, most = PLACE + APART * number, one.most
+            if most is not None and value > most:  # a small memory: each in half of what is left
+                value = (most >> number + 1) // ALIGNED * ALIGNED
         return min(max(value, one.least), value if one.most is None else one.most)
 
 

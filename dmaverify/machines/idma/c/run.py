@@ -232,7 +232,13 @@ class Runner(CaseReader):
         return None
 
     def _run_labeled_statement(self, part: Part) -> None:
-        self.block(part.parts()[1:])
+        label, *inner = part.parts()
+        branch = inner[0].field("consequence") if inner and inner[0].field("alternative") is None else None
+        own = branch.parts() if branch is not None and branch.type == "compound_statement" else [branch]
+        if len(own) == 1 and own[0] is not None and f"{own[0]}".split() == ["goto", f"{label};"]:
+            self._loop(part, inner[0].field("condition"), None, None)  # `again: if (busy) goto again;`
+        else:
+            self.block(inner)
 
     def _role(self, part: Part | None) -> bool | None:
         text = str(part).strip("()").replace(" ", "").lstrip("!").rstrip("(") + "()"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from dmaverify.errors import InputError
@@ -264,7 +265,9 @@ class ArgumentSearch:
         own = set(symbols.parameters or ()) | symbols.chosen
         own |= {name for name in symbols.cores if run.values.get(name) == 0}
         usual = ({name: symbols.usual(name, backwards=way) for name in symbols.known} for way in (False, True))
-        if any(all(run.values.get(name) == one[name] for name in symbols.places) for one in usual):
+        laid = sorted((run.values[name], one.bytes) for name, one in symbols.arrays.items() if name in run.values)
+        apart = all(begin + long <= end for (begin, long), (end, _) in pairwise(laid))
+        if apart and any(all(run.values.get(name) == one[name] for name in symbols.places) for one in usual):
             own |= symbols.places
         used = named_in(run.region.facts, run.region) if run.region is not None else set[str]()
         plain = run.status == "broken" and run.region is not None
