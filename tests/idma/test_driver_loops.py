@@ -95,3 +95,13 @@ def test_what_is_behind_a_loop_that_ends_or_that_may_not_run_is_judged(tmp_path:
     wrong = COPY.format(0)
     assert verdict(tmp_path, f"int n = 3; while (n) n--; {wrong}").status is Status.REFUTED
     assert verdict(tmp_path, f"if (run()) {{ for (;;) {{ }} }} {wrong}", "int run(void);").status is not Status.PROVED
+
+
+def test_a_macro_of_another_file_may_leave_a_loop_and_a_declared_function_may_not(tmp_path: Path) -> None:
+    for loop in (f"for (;;) {{ {COPY.format(8)} {WAIT} CALL; }}", "while (1) { CALL; }"):
+        body, left = f"{loop} {COPY.format(0)}", "`check` does not leave the loop around it"
+        for before, told in (("", True), ("int check(void);", False)):
+            found = verdict(tmp_path, f"{COPY.format(8)} {WAIT} {body.replace('CALL', 'check()')}", before)
+            assert (found.status, left in found.conditions) == (Status.PROVED, told)
+    name = verdict(tmp_path, f"{COPY.format(8)} {WAIT} for (;;) {{ NEXT; }} {COPY.format(0)}")
+    assert "`NEXT` does not leave the loop around it" in name.conditions

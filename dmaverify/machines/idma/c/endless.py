@@ -13,8 +13,9 @@ import operator
 from dmaverify.machines.idma.c.arguments import Stopped
 from dmaverify.machines.idma.c.cases import Left, LoopSoFar
 from dmaverify.machines.idma.c.code import Part
-from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, bare, deep, variable
+from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, bare, called_name, deep, variable
 from dmaverify.machines.idma.c.foreign import ForeignReader
+from dmaverify.machines.idma.c.names import NO_LAUNCH
 from dmaverify.machines.idma.c.numbers import Value, converted
 
 MOST_QUIET = 5_000
@@ -27,7 +28,13 @@ _TOWARDS = {"<": operator.gt, "<=": operator.gt, ">": operator.lt, ">=": operato
 class EndlessReader(ForeignReader):
     """A launcher that goes through a loop no longer than it takes to know all of its rounds."""
 
-    def never_ends(self) -> None:
+    def never_ends(self, body: Part | None) -> None:
+        for one in deep(self.file, body) if body is not None else ():  # a macro of another file may be a jump
+            above = one.node.parent
+            alone = one.type == "identifier" and above is not None and above.type == "expression_statement"
+            name = called_name(self.file, one) if one.type == "call_expression" else f"{one}" if alone else ""
+            if name and name not in (self.calls_read | NO_LAUNCH) and not self.file.declares(name):
+                self.conditions[f"`{name}` does not leave the loop around it"] = None
         raise Stopped(0 if self.arguments is None else len(self.arguments.gone))
 
     def _idles(self, condition: Part | None, body: Part | None) -> bool:
@@ -49,7 +56,7 @@ class EndlessReader(ForeignReader):
         self.may_wait(loop.whole)
         self.doubt(loop.whole, why)
         if loop.endless:
-            self.never_ends()
+            self.never_ends(loop.body)
         self.may_leave(loop.whole, why, f"the loop over {loop.condition}")
         return True
 
@@ -63,7 +70,7 @@ class EndlessReader(ForeignReader):
         """A round of a loop that nothing leaves is over. Raises Stopped behind one that began as another one."""
         held = self._at_round(loop)
         if held is not None and held in loop.seen:
-            self.never_ends()
+            self.never_ends(loop.body)
         loop.seen[object() if held is None else held] = None
         loop.log, loop.serial = len(self.log), self.serial
         if len(loop.seen) > (MOST_ROUNDS if self.arguments is None else MOST_WITH_ARGUMENTS):

@@ -296,7 +296,7 @@ class Runner(CaseReader):
             if test.number and update is None and self._idles(condition, body):
                 self.may_wait(whole)
                 self.doubt(whole, f"a loop that does not end, {condition}")
-                self.never_ends()
+                self.never_ends(body)
                 return
             if not test.number or not self._round(body, whole):
                 return
@@ -325,7 +325,7 @@ class Runner(CaseReader):
         changed = names & {variable(self.file, one) for one in done}
         return not changed and (body is None or not jumps(self.file, body) - {"continue"})
 
-    def never_ends(self) -> None:
+    def never_ends(self, body: Part | None) -> None:
         """What is behind a loop never runs."""
 
     def begins_again(self, whole: Part, condition: Part | None, body: Part | None) -> None:
