@@ -6,6 +6,7 @@ Law: unknown, unread and empty are never a pass; `exit_code` has the precedence 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
@@ -21,6 +22,8 @@ LEFT_OUT = "left out on request: "
 
 MOST_TOLD = 120
 """Characters of a condition that stands in one line with the status; a longer one, or one of several, is counted."""
+_REMARK = re.compile(r"(?<=[\w`)\]])(?<!\band)(?<!\bor)(?<!\bnot) \((?:[^()]|\([^()]*\))*\)$")
+"""What explains a condition behind its end; parentheses within it, or behind an operator, belong to it."""
 
 
 class Severity(Enum):
@@ -146,7 +149,7 @@ class Verdict:
     @property
     def bounds(self) -> str:
         """What stands behind the status: `of core/same-element only`, `if the start is in 0..=7`."""
-        told = [one.partition(" (")[0] for one in self.conditions] if self.conditional else []
+        told = [_REMARK.sub("", one) for one in self.conditions] if self.conditional else []
         short = [one for one in told if len(one) <= MOST_TOLD and "; or " not in one]
         if len(told) > 3 or len(short) < len(told):
             left = len(told) - len(short[:2])

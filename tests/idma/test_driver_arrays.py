@@ -23,6 +23,17 @@ def rules(found: Verdict) -> set[str]:
     return {one.rule for one in found.findings if one.severity.value == "error"}
 
 
+@pytest.mark.parametrize("core", ["", "if (snrt_global_core_idx() != 8) return; "])
+def test_an_array_ends_in_memory(tmp_path: Path, core: str) -> None:
+    """A condition on where each one lies, or UNKNOWN where a core was asked for: an array wrapped around the end."""
+    text = f"{FILE}void f(void) {{ {core}{START}(a, b, sizeof(a)); snrt_dma_wait_all(); }}"
+    said = [verdict(tmp_path, text, *stated) for stated in ((), ("__SIZEOF_POINTER__=4",))]
+    assert [one.status for one in said] == [Status.PROVED] * 2
+    assert [one.conditions for one in said] == [("objects of the file lie below 2^48",), ()]
+    moved = text.replace("(a, b, sizeof(a))", "(a, p, sizeof(a))").replace("f(void)", "f(uint8_t *p)")
+    assert any("p <= 2^48 - 256" in one for one in verdict(tmp_path, moved).conditions)
+
+
 @pytest.mark.parametrize("where", ["file", "function", "structure"])
 @pytest.mark.parametrize(("length", "status"), [(256, Status.PROVED), (257, Status.REFUTED)])
 def test_a_launch_stays_in_the_arrays_that_it_begins_in(
@@ -540,3 +551,41 @@ def test_rounds_behind_a_structure_of_unknown_size_leave_what_it_holds(
     found = verdict(tmp_path, f"{text}for (uint32_t i = 0; i < m; i++) {{ {round_} }} }}")
     assert found.status is Status.PROVED
     assert set(re.findall(r"l->n'*", " ".join(found.conditions))) == {"l->n'", named}
+
+
+@pytest.mark.parametrize(
+    ("rows", "status"),
+    [
+        ("snrt_dma_start_2d(p, p, 64, 64, 0, n / 64)", Status.PROVED),
+        ("snrt_dma_start_2d(p, p, 64, 63, 0, n / 64)", Status.REFUTED),
+        ("snrt_dma_start_2d(p, p, 64, n, n, 4)", Status.PROVED),
+        ("snrt_dma_start_2d(p, p, 64, n, n + 1, 4)", Status.REFUTED),
+        ("snrt_dma_start_2d(p, p + 1, 64, 64, 0, n / 64)", Status.REFUTED),
+        (f"{START}(p, p, n)", Status.PROVED),
+    ],
+)
+def test_rows_that_are_moved_onto_themselves_leave_their_source(tmp_path: Path, rows: str, status: Status) -> None:
+    """REFUTED where nothing is moved (`n` below 64), of a memory that is filled from its first row, before."""
+    found = verdict(tmp_path, f"void f(uint8_t *p, uint32_t n) {{ {rows}; snrt_dma_wait_all(); }}")
+    assert found.status is status
+
+
+@pytest.mark.parametrize(
+    ("size", "body", "width", "refuted"),
+    [
+        (64, "GO(a, b, 64); GO(c, e, ((n ^ m) & 63) + 1);", 20, False),
+        (64, "GO(a, b, 64); GO(c, a, ((n ^ m) & 63) + 1);", 20, True),
+        (1 << 26, "GO(a, c, 64); WAIT GO(b, a, 1 << 26); WAIT GO(c, e, ((n ^ m) & 63) + 1);", 32, False),
+        (1 << 22, "GO(a, c, 64); WAIT GO(b, a, 1 << 22); GO(c, b, ((n ^ m) & 63) + 1);", 32, True),
+    ],
+)
+def test_arrays_refute_a_driver_only_where_they_lie_apart(
+    tmp_path: Path, size: int, body: str, width: int, refuted: bool
+) -> None:
+    """REFUTED where the places that are tried first lie within the length of the arrays, or behind the last address."""
+    wait = "snrt_dma_wait_all();"
+    text = f"uint8_t a[{size}], b[{size}], c[{size}], e[{size}];\nvoid f(uint32_t n, uint32_t m) {{ {body} WAIT }}"
+    (tmp_path / "d.c").write_text(f"#include <stdint.h>\n{text.replace('GO', START).replace('WAIT', wait)}\n")
+    found = verdict_of_file(str(tmp_path / "d.c"), engine=["variant=rw_axi", f"address_width={width}"])
+    assert found is not None
+    assert (found.status is Status.REFUTED) == refuted, found.obligations

@@ -72,7 +72,7 @@ def test_values_of_other_files_refute_only_what_is_wrong_whatever_they_are(tmp_p
     assert judged(tmp_path, f"{head} {{ unsigned char n = get(); assert(n < 8); {wrong} }}").status is Status.UNKNOWN
     maybe = "unsigned char n = get(); snrt_dma_start_1d((void *)0x1000, (void *)0x8000, n - n);"
     assert judged(tmp_path, f"{head} {{ {maybe} }}").status is Status.REFUTED
-    given = judged(tmp_path, f"{head} {{ if (get() > 200) snrt_dma_start_1d((void *)0x1000, (void *)0x1000, 64); }}")
+    given = judged(tmp_path, f"{head} {{ if (get() > 200) snrt_dma_start_1d((void *)0x1020, (void *)0x1000, 64); }}")
     assert given.status is Status.UNKNOWN
 
 
@@ -86,7 +86,7 @@ MODE = "typedef struct {{ uint32_t at, mode, rows; }} args_t;\nvoid f(const args
          "f(): args->mode != 0; or args->at <= 2^21 - 64; or args->at >= 2^21 + 64"),
         ("uint32_t to = 0x10000; if (args->rows == 0) to = args->at; if (args->rows > 5) to = 0x20000; GO",
          "f(): args->rows != 0"),  # a number that is compared is no mode
-        ("uint32_t to = args->mode ? 0x200000 : 0x10000; GO", None),  # which way alone is right is nobody's condition
+        ("uint32_t to = args->mode ? 0x200020 : 0x10000; GO", None),  # which way alone is right is nobody's condition
     ],
 )  # fmt: skip
 def test_a_mode_stands_in_a_condition_beside_its_other_ways_alone(

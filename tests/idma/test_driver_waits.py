@@ -47,6 +47,22 @@ def test_a_launch_that_runs_where_another_is_complete_reads_what_that_wrote(tmp_
 
 
 @pytest.mark.parametrize(
+    ("jump", "status"),
+    [
+        ("again: if (DONE != id) goto again;", "proved"),
+        ("again: if (BUSY) { goto again; }", "proved"),
+        ("again: if (DONE == id) goto again;", "unknown"),
+        ("again: if (DONE != id) { goto again; } else { hook(0); }", "unknown"),
+        ("again: if (DONE != id) { t++; goto again; }", "unknown"),
+        ("again: if (DONE != id) goto out; out: ;", "unknown"),
+    ],
+)
+def test_a_jump_back_to_its_own_condition_is_a_loop(tmp_path: Path, jump: str, status: str) -> None:
+    """UNKNOWN, as every `goto` that may run, before."""
+    assert judged(tmp_path, jump + READS_IT)[0] == status
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "for (;;) { if (DONE != id) break; }", "while (DONE != id) { if (t++ > 100) break; }",

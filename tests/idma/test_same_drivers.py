@@ -421,3 +421,9 @@ def test_drawn_pairs_are_the_same_where_a_run_sees_no_difference(tmp_path: Path,
     told = [one.status for one in found]
     assert told.count("proved") >= count // 3
     assert told.count("refuted") >= 1
+
+
+def test_what_never_ends_is_no_assertion_behind_which_all_is_the_same(tmp_path: Path) -> None:
+    for loop in ("while (1) { }", f"while (1) {{ {OUT} {WAIT} }}"):
+        first = f"{ONE} {WAIT} {loop}"
+        assert compared(tmp_path, first, first.replace("64", "32", 1), given="uint32_t n").status != "proved"

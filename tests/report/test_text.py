@@ -506,6 +506,22 @@ def test_a_condition_stands_in_the_verdict_line_and_is_counted() -> None:
     assert not PROVED.strictly_fails
 
 
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("`a` and `b` share one engine (nothing says that it is so)", "`a` and `b` share one engine"),
+        ("f() launches nothing (line 3, m(8))", "f() launches nothing"),
+        ("n <= 4 * (m + 1)", "n <= 4 * (m + 1)"),
+        ("n > 0 and (m > 0 or k > 0)", "n > 0 and (m > 0 or k > 0)"),
+        ("the condition `if (a > b)` launches nothing", "the condition `if (a > b)` launches nothing"),
+    ],
+)
+def test_the_verdict_line_leaves_out_a_remark_behind_a_condition_and_nothing_of_the_condition(
+    condition: str, told: str
+) -> None:
+    assert replace(GIVEN, conditions=(condition,)).bounds == f"if {told}"
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_format_tells_the_conditions_of_a_proof(format: str) -> None:
     assert "the start is in 0..=7" in write(format, [GIVEN])

@@ -46,6 +46,7 @@ class _DriverJudge:
         self.values, self.ranges = stated_values(defines)
         setup = setup_of(target, given)
         self.front_end, self.fetch = front_form(setup) if given else "", setup.fetch_width
+        self.reach = setup.backend.address_width
         self.driver = read_driver(source, self.values, self.front_end, self.fetch)
         self.assumed: list[str] = []
         self.supposed: list[str] = []
@@ -113,7 +114,7 @@ class _DriverJudge:
 
     def _search(self, name: str) -> tuple[Symbols, ArgumentSearch]:
         driver = self.driver
-        symbols = Symbols({name: range_of(text) for name, text in self.ranges.items()})
+        symbols = Symbols({name: range_of(text) for name, text in self.ranges.items()}, reach=self.reach)
         function = FunctionOfFile(
             self.source, self.values, self.front_end, name, symbols, self.fetch, driver.written, driver.first_page
         )

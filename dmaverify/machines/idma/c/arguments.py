@@ -21,6 +21,8 @@ from dmaverify.values import dataclass, field
 
 PLACE, APART, USUAL = 0x1000_0000, 0x0100_0000, 64
 """Where the first pointer points in the first run, how far apart others are, and what other values are then."""
+ALIGNED = 256
+"""What a place is a multiple of in a memory that does not hold these."""
 
 
 _SAME, OF_ROUNDS = -2, 10
@@ -98,10 +100,16 @@ class Symbols:
     kinds: dict[tuple[str, int], tuple[int, bool, bool]] = field(default_factory=dict)  # of those that two share
     arrays: dict[str, KnownArray] = field(default_factory=dict)  # addresses of what this file lays out
     behind: dict[str, str] = field(default_factory=dict)  # of memory, by what is read of it, as the first calls it
+    reach: int = 0  # bits of the addresses below which an object of known length lies whole; 0: it may wrap
 
-    def of(self, name: str, type_: CType, at: int, again: int, bottom: int | None = None) -> str:
-        """The symbol of a declaration that is met `again` times."""
-        found = self.names.get((name, at, again))
+    def key(self, name: str, long: int) -> str:
+        """What tells objects of one name apart that end elsewhere."""
+        return f"{name}[{long}]" if long and self.reach else name
+
+    def of(self, name: str, type_: CType, at: int, again: int, bottom: int | None = None, long: int = 0) -> str:
+        """The symbol of a declaration that is met `again` times; of an object, where so many bytes begin."""
+        key = self.key(name, long), at, again
+        found = self.names.get(key)
         if found is None:
             found = name
             while found in self.known:
@@ -109,9 +117,12 @@ class Symbols:
             bits = type_.bits if type_.bits != WORD else 64
             low = -(1 << (bits - 1)) if type_.signed else 0
             low, bits = (-128, 9) if type_ == CHAR else (low, bits)  # either sign
-            least, most = self.ranges.get(name, (low if bottom is None else bottom, low + (1 << bits) - 1))
-            self.names[name, at, again] = found
-            self.known[found] = SizeSymbol(found, max(least, low), min(most, low + (1 << bits) - 1), axis=False)
+            last = low + (1 << bits) - 1
+            if long and self.reach:  # an object ends in memory (C11, 6.5.8)
+                last = max(low, (1 << min(bits, self.reach)) - long)
+            least, most = self.ranges.get(name, (low if bottom is None else bottom, last))
+            self.names[key] = found
+            self.known[found] = SizeSymbol(found, max(least, low), min(most, last), axis=False)
             if type_.pointer:
                 self.pointers.add(found)
         return found
@@ -122,7 +133,10 @@ class Symbols:
         if name in self.pointers:
             order = [n for n in self.known if n in self.pointers]
             number = order.index(name)
-            value = PLACE + APART * (len(order) - number if backwards else number)
+            number = len(order) - number if backwards else number
+            value, most = PLACE + APART * number, one.most
+            if most is not None and value > most:  # a small memory: each in half of what is left
+                value = (most >> number + 1) // ALIGNED * ALIGNED
         return min(max(value, one.least), value if one.most is None else one.most)
 
 
@@ -162,13 +176,16 @@ class Arguments:
             self.trace.ends[symbol] = (one.least, one.most)
         return Value(number_of(self.trace, symbol), type_)
 
-    def same(self, name: str, type_: CType, key: str = "", least: int | None = None, *, each: bool = False) -> Value:
+    def same(
+        self, name: str, type_: CType, key: str = "", least: int | None = None, *, each: bool = False, long: int = 0
+    ) -> Value:
         """The symbol of what is the same each time that it is asked for; `each`: in one round of any."""
+        met = self.symbols.key(name, long)
         if (key or name) not in self.kept:
             where = _SAME - OF_ROUNDS if each else _SAME
-            again = self.met[name, where] = self.met.get((name, where), 0) + 1
-            self.kept[key or name] = self.symbols.of(name, type_, where, again, least)
-        return self._value(self.kept[key or name], type_, self.symbols.names.get((name, _SAME - OF_ROUNDS, 1)))
+            again = self.met[met, where] = self.met.get((met, where), 0) + 1
+            self.kept[key or name] = self.symbols.of(name, type_, where, again, least, long)
+        return self._value(self.kept[key or name], type_, self.symbols.names.get((met, _SAME - OF_ROUNDS, 1)))
 
     def holds(self, text: str, value: Value, line: int) -> None:
         """An assertion: from here on it holds. Raises Stopped where it does not."""

@@ -18,7 +18,7 @@ from dmaverify.language.numbers import Poly
 from dmaverify.machines.idma.c.aggregates import Shape, StructType, innermost
 from dmaverify.machines.idma.c.arguments import GivenMember, GoneArray, KnownArray, polynomial
 from dmaverify.machines.idma.engine import NO_ADDRESS
-from dmaverify.machines.idma.nd import Corners, extent
+from dmaverify.machines.idma.nd import Corners, Descriptor, extent, placed
 from dmaverify.machines.idma.order import unordered
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import Image, ToldDescriptor
@@ -87,6 +87,18 @@ def _rate(poly: Poly, symbol: str, floors: Mapping[str, FloorQuotient]) -> Fract
         else:
             total += times
     return total
+
+
+def _leaves_its_source(descriptor: Descriptor, width: int) -> bool:
+    """Whether a descriptor leaves what it reads as it was, in whatever order it writes: it moves each row onto itself,
+    or the first one onto itself and copies of that one behind it.
+    """
+    request, dims = descriptor.request, placed(descriptor, width)
+    if request.compute or poly_of(request.src) != poly_of(request.dst):
+        return False
+    if all(poly_of(one.src_stride) == poly_of(one.dst_stride) for one in dims):
+        return True
+    return len(dims) == 1 and poly_of(dims[0].src_stride) == Poly.of(0) and dims[0].dst_stride >= request.length
 
 
 def _bases(member: GivenMember) -> set[str]:
@@ -199,8 +211,9 @@ class ReachedArrays:
 
     def lie_apart(self, image: Image, setups: Sequence[Setup]) -> None:
         """No launch meets itself, or an earlier one that nothing orders. Raises MayMeet where that is not shown."""
-        for number in range(len(image.told)):
-            self._disjoint((number, "src"), (number, "dst"), f"launch {number} may read what it writes")
+        for number, (told, setup) in enumerate(zip(image.told, setups, strict=True)):
+            if not _leaves_its_source(told.descriptor, setup.backend.address_width):
+                self._disjoint((number, "src"), (number, "dst"), f"launch {number} may read what it writes")
         pairs = unordered(image, setups)
         if pairs is None:
             raise MayMeet("the order of launches could not be followed")

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from typing import Any
 
 from dmaverify.language.numbers import Symbolic
 from dmaverify.machines.idma.c.code import Part, declared
 from dmaverify.machines.idma.c.doubts import Doubter
 from dmaverify.machines.idma.c.effects import jumps
 from dmaverify.machines.idma.c.numbers import UNREAD, Value, converted, promoted, unknown
+from dmaverify.values import dataclass, field
 
 STAYS = "does not end the function"
 
@@ -29,11 +31,29 @@ class Left(Exception):
         self.how, self.value, self.why = how, value, why
 
 
+@dataclass
+class LoopSoFar:
+    """A loop that is gone through round by round: where the last round began, and as what rounds `seen` began."""
+
+    whole: Part
+    condition: Part | None
+    body: Part | None
+    update: Part | None
+    steps: int  # before it
+    launched: int
+    log: int
+    serial: int
+    seen: dict[object, None] = field(default_factory=dict)
+    endless: bool | None = None
+    quiet: bool | None = None
+
+
 class CaseReader(Doubter):
     """Finds the case of a value, and says what is not known where a part may be left."""
 
     conditions: dict[str, None]
     stack: int
+    told: list[Any]  # what is launched
     early: set[int]  # calls, by how deep they are, that may have ended before they are taken to end
 
     @abstractmethod

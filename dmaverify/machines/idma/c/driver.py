@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import lru_cache
 from pathlib import Path
@@ -220,7 +221,8 @@ def _ran(launcher: Launcher, name: str) -> FunctionLaunches:
     launcher.steps = 0
     before, launcher.conditions = launcher.conditions, {}
     try:
-        launcher.entered(name, None)
+        with suppress(*([Stopped] if launcher.arguments is None else [])):
+            launcher.entered(name, None)
         found = entry_of(launcher, name)
         if not found.told and not found.doubts:  # wherever it ends
             launcher.conditions = {one: None for one in launcher.conditions if not one.endswith(STAYS)}

@@ -92,7 +92,9 @@ class SharedArguments(Arguments):
             self.lost(name)
         return super().fresh(name, type_, at)
 
-    def same(self, name: str, type_: CType, key: str = "", least: int | None = None, *, each: bool = False) -> Value:
+    def same(
+        self, name: str, type_: CType, key: str = "", least: int | None = None, *, each: bool = False, long: int = 0
+    ) -> Value:
         if "->" in name and key:  # memory behind a pointer: what is read there, whatever the pointer is called
             taken = {other for own, other in self.symbols.behind.items() if own != key}
             while name in taken:
@@ -102,7 +104,7 @@ class SharedArguments(Arguments):
             self.lost(name)
         if not self._alike(name, type_, 0):
             self.lost(name)
-        return super().same(name, type_, key, least, each=each)
+        return super().same(name, type_, key, least, each=each, long=long)
 
 
 class FollowedDriver(LoopRunner):

@@ -18,7 +18,7 @@ from dmaverify.machines.idma.c.aggregates import MemoryObject
 from dmaverify.machines.idma.c.arguments import polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, bare, jumps, target_of, texts_of, variable
-from dmaverify.machines.idma.c.foreign import ForeignReader
+from dmaverify.machines.idma.c.endless import EndlessReader
 from dmaverify.machines.idma.c.numbers import Value, binary, converted, unknown
 from dmaverify.prove.sizes.rounds import LoopCut, Recut, stretches, two_rounds
 from dmaverify.prove.sizes.shadow import poly_of, value_of
@@ -32,7 +32,7 @@ MOST_SINGLE = 32
 _SETS = re.compile(r"(?<![=!<>])=(?!=)|<<=|>>=|[+][+]|--|\b(return|break|goto)\b")
 
 
-class LoopRunner(ForeignReader):
+class LoopRunner(EndlessReader):
     """A launcher that follows counted loops of any count."""
 
     cut: LoopCut | None = None

@@ -49,8 +49,10 @@ class MemberReader(Launcher):
     def begin_of(self, name: str, type_: CType, key: str, long: int, *, each: bool = False) -> Value:
         """The address of an object of the file: the same symbol for as long as the object is there."""
         assert self.arguments is not None
-        found = self.arguments.same(name, type_, key, each=each and self.arguments.rounds > 0)
+        found = self.arguments.same(name, type_, key, each=each and self.arguments.rounds > 0, long=long)
         symbol, symbols = self.arguments.kept[key], self.arguments.symbols
+        if long and 0 < symbols.reach < (self.word or 64):
+            self.conditions[f"objects of the file lie below 2^{symbols.reach}"] = None
         symbols.each |= {symbol} if each and self.arguments.rounds > 0 else set()
         symbols.places.add(symbol)
         if long:

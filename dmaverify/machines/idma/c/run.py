@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from dmaverify.machines.idma.c.aggregates import ObjectPlace, WholeObject
-from dmaverify.machines.idma.c.cases import CaseReader, Left
+from dmaverify.machines.idma.c.cases import CaseReader, Left, LoopSoFar
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded, no_c, returns
 from dmaverify.machines.idma.c.doubts import MOST_CALLS, Doubted
 from dmaverify.machines.idma.c.effects import (
@@ -232,7 +232,13 @@ class Runner(CaseReader):
         return None
 
     def _run_labeled_statement(self, part: Part) -> None:
-        self.block(part.parts()[1:])
+        label, *inner = part.parts()
+        branch = inner[0].field("consequence") if inner and inner[0].field("alternative") is None else None
+        own = branch.parts() if branch is not None and branch.type == "compound_statement" else [branch]
+        if len(own) == 1 and own[0] is not None and f"{own[0]}".split() == ["goto", f"{label};"]:
+            self._loop(part, inner[0].field("condition"), None, None)  # `again: if (busy) goto again;`
+        else:
+            self.block(inner)
 
     def _role(self, part: Part | None) -> bool | None:
         text = str(part).strip("()").replace(" ", "").lstrip("!").rstrip("(") + "()"
@@ -275,6 +281,7 @@ class Runner(CaseReader):
             self._loop(part, part.field("condition"), part.field("body"), None)
 
     def _loop(self, whole: Part, condition: Part | None, body: Part | None, update: Part | None) -> None:
+        loop = LoopSoFar(whole, condition, body, update, self.steps, len(self.told), len(self.log), self.serial)
         while True:
             asks = self.asks
             test = self.truth(condition) if condition is not None else Value(1)
@@ -289,6 +296,7 @@ class Runner(CaseReader):
             if test.number and update is None and self._idles(condition, body):
                 self.may_wait(whole)
                 self.doubt(whole, f"a loop that does not end, {condition}")
+                self.never_ends(body)
                 return
             if not test.number or not self._round(body, whole):
                 return
@@ -296,20 +304,29 @@ class Runner(CaseReader):
                 self.tracked(update)
             elif self.asks > asks:
                 self.begins_again(whole, condition, body)
+            if self.given_up(loop):
+                return
+
+    def given_up(self, loop: LoopSoFar) -> bool:
+        """Whether a loop of which a round is over goes on for so long that it is looked through instead."""
+        return False
 
     def _idles(self, condition: Part | None, body: Part | None) -> bool:
-        """Whether a loop whose condition holds launches nothing and never ends: no round of it changes what that reads,
-        or leaves it.
-        """
+        """Whether a loop whose condition holds launches nothing and never ends."""
+        return self.goes_on(condition, body, None) and (body is None or not self.launches(body))
+
+    def goes_on(self, condition: Part | None, body: Part | None, update: Part | None) -> bool:
+        """Whether no round of a loop changes what its condition reads, or leaves it."""
         read = list(condition.every()) if condition is not None else []
-        done = list(deep(self.file, body)) if body is not None else []
+        done = [one for part in (body, update) if part is not None for one in deep(self.file, part)]
         names = {str(one) for one in read if one.type == "identifier"}
         if any(one.type in (*DOES, *ELEMENTS) for one in read) or names & self.exposed:
             return False
-        if body is None:
-            return True
         changed = names & {variable(self.file, one) for one in done}
-        return not (changed or self.launches(body) or jumps(self.file, body) - {"continue"})
+        return not changed and (body is None or not jumps(self.file, body) - {"continue"})
+
+    def never_ends(self, body: Part | None) -> None:
+        """What is behind a loop never runs."""
 
     def begins_again(self, whole: Part, condition: Part | None, body: Part | None) -> None:
         """A round in which the engine was asked is over, and another follows."""

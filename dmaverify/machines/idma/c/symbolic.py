@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from dmaverify.errors import InputError
@@ -121,7 +122,7 @@ class ArgumentSearch:
                 continue
             for fact in reversed(run.region.facts[-LAST_FACTS * (10 if proved else 1) :]):
                 for name in sorted(fact.poly.symbols & known.keys() - self.function.symbols.pointers):
-                    for value in (*range(6), USUAL + 1) if proved else (0, 1, 2, 2 * USUAL, USUAL * USUAL):
+                    for value in (*range(6), USUAL + 1, 2 * USUAL) if proved else (0, 1, 2, 2 * USUAL, USUAL * USUAL):
                         one = known[name]
                         tried = {**usual, **run.values, name: max(one.least, min(value, one.most or value))}
                         if not SizeRegion((fact,), run.region.floors).holds(tried) and not self._held(tried):
@@ -264,7 +265,9 @@ class ArgumentSearch:
         own = set(symbols.parameters or ()) | symbols.chosen
         own |= {name for name in symbols.cores if run.values.get(name) == 0}
         usual = ({name: symbols.usual(name, backwards=way) for name in symbols.known} for way in (False, True))
-        if any(all(run.values.get(name) == one[name] for name in symbols.places) for one in usual):
+        laid = sorted((run.values[name], one.bytes) for name, one in symbols.arrays.items() if name in run.values)
+        apart = all(begin + long <= end for (begin, long), (end, _) in pairwise(laid))
+        if apart and any(all(run.values.get(name) == one[name] for name in symbols.places) for one in usual):
             own |= symbols.places
         used = named_in(run.region.facts, run.region) if run.region is not None else set[str]()
         plain = run.status == "broken" and run.region is not None
@@ -291,9 +294,11 @@ class ArgumentSearch:
         for run, region, one_value in sorted(of, key=lambda one: (one[2], -one[0].looped)):
             if len(told) == MOST_CLAUSES:
                 break
-            if (each and not run.looped) or (one_value and (not told or fixes(region.facts, several))):
+            if (each and not run.looped) or (one_value and fixes(region.facts, several)):
                 continue
             found = clauses.of(region, run.values)
+            if one_value and not told and fixes(found.facts, symbols):  # a flag that no other run leaves open
+                continue
             if named_in(found.facts, found) & self.function.symbols.unpromised:
                 continue
             if run.looped and named_in(found.facts, found) & self.function.symbols.each:
