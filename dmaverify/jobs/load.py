@@ -138,6 +138,8 @@ def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Pl
     from dmaverify.plan.read import read_plan, read_plan_text
 
     if isinstance(plan, PlanType):
+        for own in plan.targets:
+            judged_by(own, target, plan.path)
         return selected(plan, name)
     text = str(plan)
     if isinstance(plan, str) and is_text(text):
