@@ -216,6 +216,7 @@ def test_every_kind_of_text_gets_diagnostics_at_a_place(talk: Any) -> None:
 
 def test_files_that_are_no_plans_are_left_alone_and_places_are_counted_in_utf_16(talk: Any) -> None:
     """Whatever the name: editors write blanks and accents of an address as `%20` and its like."""
+
     async def talking(editor: Editor) -> None:
         for name, text in (("Cargo.toml", "[package]\nname = 1\n"), ("main.c", "int main(void) { return 0; }\n")):
             editor.open(name, text)

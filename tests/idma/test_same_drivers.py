@@ -421,3 +421,11 @@ def test_drawn_pairs_are_the_same_where_a_run_sees_no_difference(tmp_path: Path,
     told = [one.status for one in found]
     assert told.count("proved") >= count // 3
     assert told.count("refuted") >= 1
+
+
+def test_drivers_of_which_no_function_is_read_have_none_to_compare(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_text(f"{HEAD}void1f(int i) {{ {ONE} }}\n")
+    with pytest.raises(InputError, match="has no function that launches") as told:
+        same_drivers([str(path), str(path)], rlimit=2_000_000)
+    assert "is not read as C" in str(told.value.hint)
