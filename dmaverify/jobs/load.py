@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, typed
 from dmaverify.jobs.walk import is_copy_text
 from dmaverify.language import wellformed
 from dmaverify.language.expr import Expr
@@ -90,7 +90,9 @@ def listed_verdict(path: str, name: str | None, settings: Mapping[str, Any], tar
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     if name is not None:
-        raise InputError(f"`::{name}` names nothing: {path} is judged as a whole", None, f"dmaverify check {path}")
+        raise InputError(
+            f"`::{name}` names nothing: {path} is judged as a whole", None, f"dmaverify check {typed(path)}"
+        )
     return [found]
 
 
