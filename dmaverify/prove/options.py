@@ -46,9 +46,9 @@ class Options:
                 hint = f"write one of {', '.join(kind.__name__ for kind in kinds)}"
                 raise InputError(f"`{name}` of Options is of type {type(value).__name__}", None, hint)
             if name in _LEAST and isinstance(value, int | float) and not _LEAST[name] <= value <= _MOST:
-                raise InputError(f"`{name}` of Options is {value!r}", None, f"a number from {_LEAST[name]} to 2^50")
+                raise InputError(f"`{name}` is {value!r}", None, f"a number from {_LEAST[name]} to 2^50")
         if self.prove not in ("fast", "full"):
-            raise InputError(f"`prove` of Options is {self.prove!r}", None, "fast or full")
+            raise InputError(f"`prove` is {self.prove!r}", None, "fast or full")
         strange = [one for one in (*self.readings, *self.readings.values(), *self.allow) if not isinstance(one, str)]
         if strange:
             raise InputError(f"Options names {strange[0]!r}", None, "`readings` and `allow` hold texts")
