@@ -217,3 +217,15 @@ def test_an_option_without_a_value_is_refused_and_not_taken_as_left_out(shell, g
 def test_a_command_to_type_has_names_with_blanks_in_quotes(shell, good):
     shell.write(good, "a plan.toml")
     assert "dmaverify check 'a plan.toml'" in shell("check")[2]
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["wide.toml", "wide.rs"])
+def test_a_text_in_utf_16_is_no_pass_of_its_folder(shell, good, name, codec):
+    """As some editors and shells save it; nothing of it can be read as it lies there."""
+    text = good if name == "wide.toml" else "fn f() { x.to_dm(c); }"
+    shell.write(good, "plans/good.toml")
+    (shell.folder / "plans" / name).write_bytes(f"\ufeff{text}".encode(codec))
+    code, out, _ = shell("check", "plans", "--format", "concise")
+    assert code == 2
+    assert f"plans/{name}" in out
