@@ -105,7 +105,7 @@ def synthesize(
         machine = load_target(target or move.target) if target is None or isinstance(target, str) else target
         sizes = axes or {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
         return synthesize_move(move, machine, sizes, chosen)
-    plan = load(move, name, target=target if isinstance(target, str) else None)
+    plan = load(move, name, target=target if target is None or isinstance(target, str) else str(target.folder))
     names = plan.move_names
     if len(names) != 1:
         raise InputError(f"{len(names)} transfers to synthesize ({', '.join(names) or 'none'})", None, "name one")

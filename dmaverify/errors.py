@@ -135,6 +135,13 @@ def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | 
     return f"did you mean `{near}`?" if near else None
 
 
+def typed(path: object) -> str:
+    """A path as it is typed in a shell: in quotes where it has blanks or signs that a shell reads."""
+    from shlex import quote
+
+    return quote(str(path))
+
+
 def many(number: int, name: str) -> str:
     """`1 file`, `2 files`, `1,024 entries`."""
     plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"

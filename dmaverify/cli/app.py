@@ -12,6 +12,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import StringIO
 from typing import Any
 
 import click
@@ -164,7 +165,7 @@ def _lines_of(stream: Any) -> Iterator[str]:
     """The lines of a text stream; bytes that are no UTF-8 spoil their line alone."""
     raw = getattr(stream, "buffer", None)
     if raw is None:
-        yield from stream
+        yield from stream or ()  # none: it was closed before the start
         return
     for line in raw:
         yield line.decode("utf-8", "surrogateescape")
@@ -223,7 +224,11 @@ def _read(words: list[str] | None) -> None:
     except click.exceptions.Exit as stop:
         raise Stop(stop.exit_code) from None
     except click.ClickException as error:
-        error.show()
+        said = StringIO()
+        error.show(said)
+        say(said.getvalue(), error=True)
         raise Stop(2) from None
+    except SystemExit:  # how click ends where nobody reads any more, with the code of a violation
+        raise BrokenPipeError from None
     except click.Abort:
         raise KeyboardInterrupt from None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmaverify.cli.idma import bus_of, image_at
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, typed
 from dmaverify.machines.idma.engine import AXI, NAMES, Request
 from dmaverify.machines.idma.legalizer import MOST_LISTED
 from dmaverify.machines.idma.setup import Setup, engine_options
@@ -124,7 +124,9 @@ def _launches(path: str, options: Options, dims: int | None) -> _Launches:
             f"{file} is nothing that a trace is held against", None, "a plan, a job file or a text of launches"
         )
     if name:
-        raise InputError(f"`::{name}` names nothing: {file} is judged as a whole", None, f"dmaverify check {file}")
+        raise InputError(
+            f"`::{name}` names nothing: {file} is judged as a whole", None, f"dmaverify check {typed(file)}"
+        )
     return _of_image(file, options, dims)
 
 

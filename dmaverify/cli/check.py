@@ -24,7 +24,7 @@ from dmaverify.cli.request import (
     check_rules,
     own_targets,
 )
-from dmaverify.errors import InputError, many
+from dmaverify.errors import InputError, many, typed
 from dmaverify.jobs.judge import Job, listened_job, nothing_judged, rendered, run_jobs, what_next
 from dmaverify.language.files import must_spare, must_take, write_text
 from dmaverify.report.write import WITH_FIXES, WITHOUT_CODE
@@ -349,7 +349,7 @@ def _certified(folder: str, jobs: Sequence[Job], code: int, verdicts: Sequence[A
     agreed = len(results) - len(bad) - len(open_)
     total = sum(len(q.status.split()) for q in files)
     said = f"certificate: {total} questions in {len(files)} files in {folder}, cvc5 agrees on {agreed} files"
-    said += f"\n             dmaverify certificate check {folder}"
+    said += f"\n             dmaverify certificate check {typed(folder)}"
     wrong = [f"internal error: {r.path}: z3 says {r.expected}, cvc5 says {r.answer}" for r in bad]
     wrong += [*(f"not confirmed: {r.path}: {r.answer}" for r in open_), *left]
     return worst_code((code, 4 if bad else 3 if open_ else 0)), said, wrong

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, typed
 from dmaverify.machines.idma.columns import copy_of_row, descriptor_of_row, request_of
 from dmaverify.machines.idma.engine import Backend, Request, refusal
 from dmaverify.machines.idma.legalizer import MOST_LISTED, burst_count, legalize
@@ -120,7 +120,9 @@ def _requests(path: str, options: Mapping[str, int | str], dims: int | None) -> 
             raise InputError(f"--dims is for job files: {file} is a plan", None, "leave it out")
         return _of_plan(path, options)
     if name:
-        raise InputError(f"`::{name}` names nothing: {file} is shown as a whole", None, f"dmaverify bursts {file}")
+        raise InputError(
+            f"`::{name}` names nothing: {file} is shown as a whole", None, f"dmaverify bursts {typed(file)}"
+        )
     if file.endswith((".rs", ".mlir", ".pto", ".c", ".h", ".csv", ".jsonl")):
         hint = "bursts are shown of plans, job files and images; `dmaverify check` judges what this is"
         raise InputError(f"{file} is no job file and no image", None, hint)
@@ -244,7 +246,7 @@ def emitted_plan(path: str, form: str) -> str:
         elif module_name(target) == "idma":
             out.append(written(transfer, target, plan.axes, run_of(plan, item.name), form))
         else:
-            hint = f"`dmaverify derive {path}` shows its commands"
+            hint = f"`dmaverify derive {typed(path)}` shows its commands"
             raise InputError(f"{target.name} has no forms to emit", transfer.span, hint)
     if not out:
         kernels = [str(one.source.name) for one in plan.kernels]

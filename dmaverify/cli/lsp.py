@@ -13,6 +13,7 @@ import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import click
 
@@ -69,6 +70,10 @@ class EditorSession:
 
         return to_fs_path(uri) if uri.startswith("file:") else None
 
+    def is_open(self, uri: str) -> bool:
+        """Whether the editor has opened a document: its texts are kept by addresses without `%20` and its like."""
+        return unquote(uri) in self.workspace.text_documents
+
     def later(self, uri: str) -> None:
         """Judges a text unless it changes once more before the pause is over."""
         import asyncio
@@ -89,7 +94,7 @@ class EditorSession:
         from dmaverify.cli.editor import judged
 
         path = self.path_of(uri)
-        if path is None or uri not in self.workspace.text_documents:
+        if path is None or not self.is_open(uri):
             return None
         self.asked[uri] = self.asked.get(uri, 0) + 1
         text, known = self.text(uri), self.opened.get(uri)
@@ -306,7 +311,7 @@ def _answers(server: LanguageServer, session: EditorSession) -> None:
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, options)
     def completion(params: lt.CompletionParams) -> list[lt.CompletionItem]:
         path = session.path_of(params.text_document.uri)
-        if path is None or params.text_document.uri not in session.workspace.text_documents:
+        if path is None or not session.is_open(params.text_document.uri):
             return []
         now = Opened(path, session.text(params.text_document.uri), ())
         offset = session.offset(now, params.position)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from dmaverify.cli.options import AS_JSON
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, typed
 
 # ---------------------------------------------------------------- cells
 
@@ -77,7 +77,7 @@ def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
         fail(unread.errors)
     moves = [*(t.name for t in plan.transfers), *(a.name for a in plan.accesses)]
     if not (moves or plan.names or plan.unread):
-        raise InputError(f"{path} has no transfer to derive", None, f"`dmaverify check {path}` says what it has")
+        raise InputError(f"{path} has no transfer to derive", None, f"`dmaverify check {typed(path)}` says what it has")
     for name in moves or (() if plan.unread else plan.names):
         try:
             out.append(derivation_json(plan, name, merge) if as_json else derivation_text(plan, name, explain, merge))

@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from dmaverify.cli.app import lines
-from dmaverify.cli.options import AS_JSON, PROFILE, options
+from dmaverify.cli.options import AS_JSON, MACHINE, PROFILE, options
 from dmaverify.cli.screen import Stop, fail, say, told
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, typed
 from dmaverify.execute.outcome import AT_ONCE, ONE_BY_ONE
 from dmaverify.jobs.judge import readings_of
 from dmaverify.jobs.walk import is_copy_text
@@ -191,7 +191,7 @@ def synth(
         write_text(output, answers[0].whole.plan)
     if answers[0].code == 0 and certificate is not None:
         written = write_certificate(Path(certificate), answers[0].whole, settings)
-        asks = f"dmaverify certificate check {certificate}"
+        asks = f"dmaverify certificate check {typed(certificate)}"
         say(f"certificate: {len(written)} files in {certificate}; {asks}", error=True)
     raise Stop(code_of(answers))
 
@@ -244,7 +244,7 @@ def cost(
 
 @click.command()
 @click.argument("path", metavar="PATH[::FUNCTION]")
-@click.option("--target", help="The machine of the plan.")
+@click.option("--target", type=MACHINE, metavar="TEXT", help="The machine of the plan.")
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan file.")
 def extract(path: str, target: str | None, output: str | None) -> None:
     """A plan file of what a kernel moves.

@@ -35,14 +35,18 @@ class LimitType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is no limit; write for example {self.examples}, or none", param, ctx)
 
 
-class NamedText(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A text of which a shell completes the names: of rules, machines or readings. It takes any text."""
+class GivenText(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A text that is not empty: a variable of a script that has no value is no option that was left out."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str = "text") -> None:
         self.name = name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return value
+        return value or self.fail("it is empty; name one, or leave the option out", param, ctx)
+
+
+class NamedText(GivenText):
+    """A text of which a shell completes the names: of rules, machines or readings. It takes any text."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         from click.shell_completion import CompletionItem
@@ -50,6 +54,16 @@ class NamedText(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         from dmaverify.report.rules import names_of
 
         return [CompletionItem(name) for name in names_of(self.name) if name.startswith(incomplete)]
+
+
+class GivenPath(click.Path):
+    """A path that is not empty; a shell completes it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(GIVEN.convert(value, param, ctx), param, ctx)
+
+
+GIVEN = GivenText()
 
 
 class WordChoice(click.Choice):  # type: ignore[type-arg,unused-ignore]
@@ -67,8 +81,8 @@ TIME = LimitType(seconds_of, "10s, 2m")
 MEMORY = LimitType(bytes_of, "512MiB, 2GiB")
 F = TypeVar("F", bound=Callable[..., Any])
 
-_FILE = click.Path(dir_okay=False)
-_FOLDER = click.Path(file_okay=False)
+_FILE = GivenPath(dir_okay=False)
+_FOLDER = GivenPath(file_okay=False)
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "paths": click.argument("paths", nargs=-1, metavar="PATH[::NAME]..."),
     "format_": click.option("--format", "format_", type=WordChoice(FORMATS), show_default="full"),
@@ -114,6 +128,7 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "trace": click.option(
         "--trace",
+        type=GIVEN,
         metavar="FILE[::SCOPE]",
         help="iDMA: an AXI port in a simulation (.vcd, .fst, .ghw, .csv), held beat by beat against a plan or jobs.",
     ),
@@ -177,7 +192,7 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         "--features", metavar="A,B", help="Kernels: features of the crate beside its default ones."
     ),
     "since": click.option(
-        "--since", metavar="REV", help="Only transfers that are not what they were at a git revision."
+        "--since", type=GIVEN, metavar="REV", help="Only transfers that are not what they were at a git revision."
     ),
     "strict": click.option("--strict", is_flag=True, help="Warnings and conditions (PROVED if ..) fail too, with 1."),
     "unknown": click.option(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from dmaverify.errors import InputError, did_you_mean, many, nearest
+from dmaverify.errors import InputError, did_you_mean, many, nearest, typed
 from dmaverify.language.files import shipped, write_text
 
 START = "start"
@@ -97,7 +97,7 @@ def new(kind: str | None, name: str | None, folder: str, force: bool) -> None:
         rows = [f"{one:<12}{_about(max(start.glob(f'{one}.*')))}" for one in kinds()]
         raise told("\n".join([*rows, "\nwrite one: dmaverify new KIND [NAME]"]))
     paths = started(kind, name, Path(folder), force)
-    raise told("\n".join([*(f"wrote {path}" for path in paths), f"now: dmaverify check {paths[-1]}"]))
+    raise told("\n".join([*(f"wrote {path}" for path in paths), f"now: dmaverify check {typed(paths[-1])}"]))
 
 
 # ---------------------------------------------------------------- examples

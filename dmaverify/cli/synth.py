@@ -223,6 +223,13 @@ def constants_of(plan: Plan, item: PlanTransfer, profile: str) -> CostData:
     return data_of(plan.targets[item.transfer.target], profile)
 
 
+def _not_one(path: str, transfers: int, done: str, hint: str) -> InputError:
+    """That a plan has none or too many transfers."""
+    if transfers:
+        return InputError(f"{transfers} transfers to {done}", None, hint)
+    return InputError(f"{path} has no transfer to {done}", None, "name a plan file with a [transfer.NAME]")
+
+
 def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
     """A picture of one or two transfers (before, after), or of a program, as .svg, .html (both without any library) or
     .png. The text that says so. Raises InputError.
@@ -251,7 +258,7 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
         return f"wrote {output}"
     alone = [(plan, program) for _, plan in plans for program in plan.programs] if kind != ".png" else []
     if not (1 <= len(items) <= 2 or len(alone) == 1):
-        raise InputError(f"{len(items)} transfers to draw", None, "name one, or two to compare: PATH::NAME")
+        raise _not_one(" and ".join(paths), len(items), "draw", "name one, or two to compare: PATH::NAME")
     said = f"wrote {output}{first_of_many([item.transfer for _, item in items])}"
     if kind == ".png":
         from dmaverify.cost.sides import SERVICES
@@ -289,7 +296,7 @@ def write_traces(path: str, output: str, profile: str) -> str:
 
     plan = with_references(api.load(path), profile)
     if len(plan.transfers) != 1:
-        raise InputError(f"{len(plan.transfers)} transfers to trace", None, "name one: PATH::NAME")
+        raise _not_one(path, len(plan.transfers), "trace", "name one: PATH::NAME")
     (item,) = plan.transfers
     result = simulate(api.program_of(plan, item.name), constants_of(plan, item, profile), record=1 << 20)
     (write_sqlite if Path(output).suffix in (".sqlite", ".db") else write_trace)(result, Path(output))

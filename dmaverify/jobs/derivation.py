@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import gcd, prod
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, typed
 from dmaverify.language.numbers import largest_divisor
 from dmaverify.layout.addresses import BYTE
 from dmaverify.lower.adapters import derived_access
@@ -58,7 +58,7 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
         if any(one.name == name for one in plan.kernels):
             raise InputError(f"`{name}` is a kernel: its text has the copies", None, "`dmaverify emit` shows them")
         said = f"`{name}` is a gather or scatter: its list says at run time where each row lies"
-        hint = f"`dmaverify cost {plan.path}::{name}` prices its rows, `run` shows those of `values`"
+        hint = f"`dmaverify cost {typed(f'{plan.path}::{name}')}` prices its rows, `run` shows those of `values`"
         raise InputError(said, None, hint)
     target = plan.targets[access.target]
     require(access, plan.axes, target)
@@ -155,7 +155,8 @@ def pointed_to_segments(verdict: Verdict, transfer: Transfer, target: Target) ->
     found = segments_of(transfer, target) if first is not None and verdict.path else None
     if first is None or found is None or found[1] is not Status.PROVED:
         return verdict
-    said = f"`dmaverify derive {verdict.path}::{verdict.name}` prints streams that stop before the padding (proved)"
+    entry = typed(f"{verdict.path}::{verdict.name}")
+    said = f"`dmaverify derive {entry}` prints streams that stop before the padding (proved)"
     return replace(verdict, findings=tuple(replace(f, hint=said) if f is first else f for f in verdict.findings))
 
 

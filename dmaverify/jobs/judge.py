@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
-from dmaverify.errors import InputError, did_you_mean
+from dmaverify.errors import InputError, did_you_mean, typed
 from dmaverify.jobs.walk import IGNORED, is_copy_text, walked
 from dmaverify.language.asked import AskedLog, asking
 from dmaverify.language.files import is_text, named
@@ -260,7 +260,7 @@ def nothing_judged(paths: Sequence[str]) -> str:
 def what_next() -> str:
     """What to type where nothing was named: a file of this folder, as far as one is found quickly."""
     here = [seen.path for seen in walked(".") if seen.taken][:1]
-    return f"dmaverify check {here[0]}" if here else "name a plan file or a folder: dmaverify check PATH[::NAME]"
+    return f"dmaverify check {typed(here[0])}" if here else "name a plan file or a folder: dmaverify check PATH[::NAME]"
 
 
 def output_of(text: str) -> tuple[str, str]:

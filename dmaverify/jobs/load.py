@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, typed
 from dmaverify.jobs.walk import is_copy_text
 from dmaverify.language import wellformed
 from dmaverify.language.expr import Expr
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from dmaverify.targets.target import Target
 
 
-def mapping(text: str, axes: Mapping[str, int]) -> Expr:
-    """A mapping from its text, over axes of so many elements: it gives each position, 0 to `size - 1`, its cell.
+def mapping(text: str | Expr, axes: Mapping[str, int]) -> Expr:
+    """A mapping from its text, or its tree, over axes of so many elements: it gives each position, 0 to `size - 1`, its
+    cell.
 
     Raises InputError where the text cannot be read or has no meaning (an indivisible cut, an unknown axis).
 
@@ -39,12 +40,12 @@ def mapping(text: str, axes: Mapping[str, int]) -> Expr:
     >>> found.size, str(found)
     (24, 'A / 4, A % 4 # 6')
     """
-    must_be(text, str, "the text of a mapping")
+    must_be(text, (str, *get_args(Expr)), "the text of a mapping")
     must_be(axes, Mapping, "a table of axes with their sizes")
     for axis, size in axes.items():
         must_be(axis, str, "the name of an axis")
         must_be(size, int, f"the size of the axis {axis}: a whole number")
-    expr = parse(text, axes)
+    expr = parse(text, axes) if isinstance(text, str) else text
     for problem in wellformed.problems(expr, axes):
         if problem.fatal:
             raise InputError(problem.message, problem.span, problem.hint)
@@ -90,7 +91,9 @@ def listed_verdict(path: str, name: str | None, settings: Mapping[str, Any], tar
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     if name is not None:
-        raise InputError(f"`::{name}` names nothing: {path} is judged as a whole", None, f"dmaverify check {path}")
+        raise InputError(
+            f"`::{name}` names nothing: {path} is judged as a whole", None, f"dmaverify check {typed(path)}"
+        )
     return [found]
 
 
@@ -138,6 +141,8 @@ def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Pl
     from dmaverify.plan.read import read_plan, read_plan_text
 
     if isinstance(plan, PlanType):
+        for own in plan.targets:
+            judged_by(own, target, plan.path)
         return selected(plan, name)
     text = str(plan)
     if isinstance(plan, str) and is_text(text):

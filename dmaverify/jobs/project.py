@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, typed
 from dmaverify.jobs.walk import SUFFIXES, walked
 from dmaverify.language.files import project_root
 from dmaverify.values import dataclass
@@ -41,7 +41,7 @@ def files_for(folder: Path, version: str) -> Project:
         raise InputError(
             f"{folder} is a part of the repository {root}, where workflows and hooks are read in its root alone",
             None,
-            f"dmaverify init {root}",
+            f"dmaverify init {typed(root)}",
         )
     found = [Path(one.path) for one in walked(str(folder)) if one.taken]
     notes = [_counted(found)]

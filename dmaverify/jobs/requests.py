@@ -114,8 +114,6 @@ def _options(request: dict[str, Any], settings: dict[str, Any]) -> Options:
     own = dict(settings)
     own["readings"] = {**own["readings"], **readings_asked(request.get("reading", {}))}
     own["prove"] = request.get("prove", own["prove"])
-    if own["prove"] not in ("fast", "full"):
-        raise InputError(f"`prove` is {own['prove']!r}", None, "fast or full")
     own["rlimit"] = int(_at_least(request, "rlimit", 1, own["rlimit"]))
     for key, least in (("timeout", 0), ("memory", 1 << 20)):
         if key in request:

@@ -188,12 +188,17 @@ def _whole(value: Any) -> str:
 
 def _told(move: Any) -> str:
     from dmaverify.language.expr import axes_of
+    from dmaverify.lower.text import sequencer_text
 
     sides = [f"{side.tier} {side.mapping} @ {side.base}" for side in (move.source, move.dest)]
     sizes = {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
     told = ", ".join(f"{axis} = {size}" for axis, size in sorted(sizes.items()))
-    commands = "; ".join(f"{given.engine} {given.read} {given.write}" for given in move.given)
-    return f"{move.dtype} {' -> '.join(sides)} with {told} {_streams(move)} {commands}".strip()
+    printed = [
+        [str(given.engine or ""), *(sequencer_text(side, {}, 8, side.place) for side in (given.read, given.write))]
+        for given in move.given
+    ]
+    commands = "; ".join(" ".join(command).strip() for command in printed)
+    return " ".join(f"{move.dtype} {' -> '.join(sides)} with {told} {_streams(move)} {commands}".split())
 
 
 def _streams(move: Any) -> str:

@@ -70,14 +70,14 @@ def same_driver_and_plan(
 def _pairs(files: Sequence[DriverFile], given: Sequence[str]) -> list[tuple[str, str]]:
     """The functions to compare. Raises InputError where it is not known which."""
     known = [file.functions for file in files]
-    if any(given) or 1 in map(len, known):
+    if any(given) or not all(known) or 1 in map(len, known):
         beside = zip(given, given[::-1], known, strict=True)
         wanted = [name or (other if other in own else "") for name, other, own in beside]
         one, other = (function_named(file, name) for file, name in zip(files, wanted, strict=True))
         return [(one, other)]
     if known[0] != known[1]:
         alone = sorted({*known[0]} ^ {*known[1]})
-        said = f"{files[0].path} and {files[1].path} launch in other functions: {', '.join(alone) or 'none'}"
+        said = f"{files[0].path} and {files[1].path} launch in other functions: {', '.join(alone)}"
         raise InputError(said, None, "name one of each: FILE::NAME")
     return [(name, name) for name in known[0]]
 

@@ -117,6 +117,8 @@ def _file(path: Path, rules: tuple[_Rule, ...]) -> WalkedPath:
 def looks(path: Path, data: bytes) -> WalkedPath:
     """Whether a file of that name and content is checked."""
     name = str(path)
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # UTF-16, which is refused where it is read: not passed over here
+        data = data[2:].replace(b"\0", b"")
     if path.suffix == ".rs":
         return _kernel(name, data)
     if path.suffix in (".c", ".h"):

@@ -28,7 +28,7 @@ def plan_head(moves: Sequence[Transfer], axes: Mapping[str, int]) -> list[str]:
         for mapping in own:
             named.update(axes_of(mapping))
     lines = ["schema = 1", f"target = {_text(moves[0].target)}", "", "[axes]"]
-    return lines + [f"{_key(name)} = {size}" for name, size in named.items()]
+    return lines + [f"{toml_key(name)} = {size}" for name, size in named.items()]
 
 
 def given_command(command: Command, target: Target) -> GivenCommand:
@@ -94,5 +94,6 @@ def _text(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _key(name: str) -> str:
-    return name if name.replace("_", "").isalnum() and name.isascii() else _text(name)
+def toml_key(name: str) -> str:
+    """A name as a key of TOML: with quotes where it has other signs than letters, digits, `_` and `-`."""
+    return name if name.isascii() and name.replace("_", "").replace("-", "").isalnum() else _text(name)

@@ -40,7 +40,10 @@ def _complaints(value: Any, kind: kinds.Type, path: Path) -> Iterator[Complaint]
         for key, inside in value.items():
             if _broken_pattern(key, kind.key_type):
                 what, instead = _NAMES.get(str(path[-1]), ("one", "write letters, digits and _"))
+                instead = _home(key) or instead
                 yield Complaint((*path, key), f"`{_name((*path, key))}` cannot be the name of {what}", instead, True)
+                if _home(key):
+                    continue
             yield from _complaints(inside, kind.value_type, (*path, key))
     elif isinstance(kind, kinds.ListType) and isinstance(value, list):
         if len(value) < (kind.min_length or 0) and not value:
@@ -148,10 +151,14 @@ def keys_of(table: type[PlanFileTable]) -> list[str]:
 def _instead(path: Path, table: type) -> str:
     """What to write instead of an unknown key: its nearest neighbour, or where the key belongs, or all keys."""
     name, keys = str(path[-1]), keys_of(table)
-    for other, where in _HOMES:
-        if name in keys_of(other) and other is not table:
-            return f"`{name}` belongs {where}; known here: {', '.join(keys)}"
-    return did_you_mean(name.lower(), keys) or f"known here: {', '.join(keys)}"
+    home, known = _home(name, table), f"known here: {', '.join(keys)}"
+    return f"{home}; {known}" if home else did_you_mean(name.lower(), keys) or known
+
+
+def _home(name: str, here: type | None = None) -> str:
+    """Where a key belongs that stands elsewhere; empty for one that no table of these has."""
+    where = next((where for table, where in _HOMES if name in keys_of(table) and table is not here), "")
+    return f"`{name}` belongs {where}" if where else ""
 
 
 def _shown(value: object) -> str:

@@ -16,6 +16,8 @@ _KINDS = {
     "readings": (Mapping,), "rlimit": (int,), "cross_check": (int, type(None)), "repair": (bool,), "prove": (str,),
     "timeout": (int, float, type(None)), "memory": (int, type(None)), "allow": (tuple, list),
 }  # fmt: skip
+_LEAST = {"rlimit": 1, "cross_check": 0, "timeout": 0, "memory": 0}
+_MOST = 1 << 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,13 @@ class Options:
             if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
                 hint = f"write one of {', '.join(kind.__name__ for kind in kinds)}"
                 raise InputError(f"`{name}` of Options is of type {type(value).__name__}", None, hint)
+            if name in _LEAST and isinstance(value, int | float) and not _LEAST[name] <= value <= _MOST:
+                raise InputError(f"`{name}` is {value!r}", None, f"a number from {_LEAST[name]} to 2^50")
+        if self.prove not in ("fast", "full"):
+            raise InputError(f"`prove` is {self.prove!r}", None, "fast or full")
+        strange = [one for one in (*self.readings, *self.readings.values(), *self.allow) if not isinstance(one, str)]
+        if strange:
+            raise InputError(f"Options names {strange[0]!r}", None, "`readings` and `allow` hold texts")
 
     @property
     def run_units(self) -> int:

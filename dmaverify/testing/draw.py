@@ -9,10 +9,29 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeVar
 
+from dmaverify.errors import InputError, did_you_mean
+from dmaverify.targets.target import Target, load_target
+
 T = TypeVar("T")
+
+
+def machine_of(target: Target | str | None) -> Target:
+    """The machine that is meant: itself, or by its name or folder; RNGD where none is given. Raises InputError."""
+    return target if isinstance(target, Target) else load_target("rngd" if target is None else target)
+
+
+def known(words: Sequence[str], names: Collection[str], what: str) -> Sequence[str]:
+    """The words, each the name of something. Raises InputError where they are not."""
+    if isinstance(words, str) or not isinstance(words, Collection):
+        raise InputError(f"{what}s are a list of names, not {words!r}", None, f"of {', '.join(names)}")
+    for word in words:
+        if word not in names:
+            hint = did_you_mean(str(word), names) or f"one of {', '.join(names)}"
+            raise InputError(f"{word!r} is no {what}", None, hint)
+    return words
 
 
 class Draw(ABC):

@@ -14,6 +14,7 @@ from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space
 from dmaverify.targets.target import Target
+from dmaverify.testing.draw import machine_of
 from dmaverify.values import dataclass, field, replace
 
 
@@ -38,8 +39,9 @@ class DrawnPlan:
     def spaces(self, target: Target) -> tuple[Space, Space]:
         return space_of(target, self.transfer.source.tier), space_of(target, self.transfer.dest.tier)
 
-    def text(self, target: Target) -> str:
-        """The plan as the text of a plan file."""
+    def text(self, target: Target | str) -> str:
+        """The plan as the text of a plan file. Raises InputError."""
+        target = machine_of(target)
         fault = [f"# {self.fault}: {self.broke}"] if self.fault else []
         unit = "elements" if target.dtypes[self.transfer.dtype] == 4 else "bytes"
         given = tuple(replace(one, read=_bare(one.read), write=_bare(one.write)) for one in self.transfer.given)

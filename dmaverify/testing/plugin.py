@@ -142,18 +142,13 @@ def dmaverify() -> Asserts:
 def _mapping(text: str | Expr, axes: Mapping[str, int]) -> Expr:
     __tracebackhide__ = True
     from dmaverify.errors import InputError
-    from dmaverify.language import wellformed
-    from dmaverify.language.parse import parse
+    from dmaverify.jobs.load import mapping
     from dmaverify.report.text import render_error
 
     try:
-        expr = parse(text, axes) if isinstance(text, str) else text
+        return mapping(text, axes)
     except InputError as error:
         raise PlanFailed(render_error(error)) from None
-    for problem in wellformed.problems(expr, axes):
-        if problem.fatal:
-            raise PlanFailed(render_error(InputError(problem.message, problem.span, problem.hint)))
-    return expr
 
 
 def _read(plan: str | Path, name: str | None, target: str | None, *, partly: bool = False) -> Plan:

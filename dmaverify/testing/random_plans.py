@@ -24,7 +24,7 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
-from dmaverify.testing.draw import Draw, Seeded
+from dmaverify.testing.draw import Draw, Seeded, known, machine_of
 from dmaverify.testing.drawn_plan import DrawnPlan
 from dmaverify.testing.random_moves import DrawnMove, move, smallest_move
 from dmaverify.values import replace
@@ -100,8 +100,10 @@ def _plan(draw: Draw, target: Target, valid: bool | None, tiers: Sequence[str], 
     return DrawnPlan(found.axes, Transfer("move", target.name, found.dtype, found.source, found.dest, stream, given))
 
 
-def seeded_plan(seed: int | str, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> DrawnPlan:
-    """The plan of a seed (see `plan`): the same on every machine.
+def seeded_plan(
+    seed: int | str, target: Target | str, *, valid: bool | None = None, tiers: Sequence[str] = ()
+) -> DrawnPlan:
+    """The plan of a seed (see `plan`): the same on every machine. Raises InputError.
 
     >>> from dmaverify.targets.target import load_target
     >>> from dmaverify.testing import seeded_plan
@@ -109,7 +111,9 @@ def seeded_plan(seed: int | str, target: Target, *, valid: bool | None = None, t
     >>> seeded_plan(7, rngd, valid=True).text(rngd).splitlines()[:2]
     ['schema = 1', 'target = "rngd"']
     """
-    return replace(plan(Seeded(seed), target, valid=valid, tiers=tiers), seed=str(seed))
+    machine = machine_of(target)
+    known(tiers, machine.tiers, "tier")
+    return replace(plan(Seeded(seed), machine, valid=valid, tiers=tiers), seed=str(seed))
 
 
 def valid_move(draw: Draw, target: Target, tiers: Sequence[str] = ()) -> DrawnMove:

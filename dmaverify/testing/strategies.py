@@ -4,13 +4,12 @@ Knows: how Hypothesis draws. Does not know: what is drawn (`random_mappings`, `r
 Law: a strategy and its seeded twin draw from one generator, so whatever Hypothesis finds can be drawn by hand as well.
 
     from dmaverify.testing import plans, with_fault
-    from dmaverify.targets.target import load_target
 
-    @given(plans(load_target("rngd"), valid=True))
+    @given(plans("rngd", valid=True))
     def test_my_checker_accepts(plan): ...
 
     with_fault(plan, "stride").broke        # 'write stride of entry 1 of command 0: 2048 instead of 1024'
-    plan.text(target)                       # the plan file, to look at or to keep
+    plan.text("rngd")                       # the plan file, to look at or to keep
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from dmaverify.language.expr import Expr
 from dmaverify.program.move import Stream
 from dmaverify.program.tensor import Tensor
-from dmaverify.targets.target import Target, load_target
+from dmaverify.targets.target import Target
 from dmaverify.testing import random_mappings as mapping_room
 from dmaverify.testing import random_moves as move_room
 from dmaverify.testing import random_plans as plan_room
-from dmaverify.testing.draw import Draw
+from dmaverify.testing.draw import Draw, known, machine_of
 from dmaverify.testing.drawn_plan import DrawnPlan
 from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, with_fault
 from dmaverify.testing.random_moves import DrawnMove
@@ -83,13 +82,10 @@ def mappings(
     return drawn(make)
 
 
-def _target(target: Target | None) -> Target:
-    return target or load_target("rngd")
-
-
-def tensors(target: Target | None = None, tier: str = "hbm") -> SearchStrategy[Tensor]:
+def tensors(target: Target | str | None = None, tier: str = "hbm") -> SearchStrategy[Tensor]:
     """Tensors on one tier of `target` (RNGD): places within the tier's sizes, a base, elements of 8 bits."""
-    machine = _target(target)
+    machine = machine_of(target)
+    known([tier], machine.tiers, "tier")
     dtype = next(name for name, bits in machine.dtypes.items() if bits == 8)
 
     def make(draw: Draw) -> Tensor:
@@ -101,20 +97,21 @@ def tensors(target: Target | None = None, tier: str = "hbm") -> SearchStrategy[T
 
 
 def moves(
-    target: Target | None = None, *, valid: bool | None = None, tiers: Sequence[str] = ()
+    target: Target | str | None = None, *, valid: bool | None = None, tiers: Sequence[str] = ()
 ) -> SearchStrategy[DrawnMove]:
     """Moves between two tiers (those of `target`, or some of them): source, destination, dtype, and a stream where
     one fits.
 
     `valid=True`: compatible cuts, paddings that agree. Otherwise also incompatible cuts, any padding, any mapping.
     """
-    machine = _target(target)
+    machine = machine_of(target)
+    known(tiers, machine.tiers, "tier")
     return drawn(lambda draw: move_room.move(draw, machine, valid=valid, tiers=tiers))
 
 
-def streams(target: Target | None = None) -> SearchStrategy[tuple[DrawnMove, Stream]]:
+def streams(target: Target | str | None = None) -> SearchStrategy[tuple[DrawnMove, Stream]]:
     """A move with a stream that walks it rightly: the pieces of every axis in some order, the last in the packet."""
-    machine = _target(target)
+    machine = machine_of(target)
 
     def make(draw: Draw) -> tuple[DrawnMove, Stream]:
         found = plan_room.valid_move(draw, machine)
@@ -125,7 +122,7 @@ def streams(target: Target | None = None) -> SearchStrategy[tuple[DrawnMove, Str
 
 
 def plans(
-    target: Target | None = None, *, valid: bool | None = None, tiers: Sequence[str] = (), legal: bool = False
+    target: Target | str | None = None, *, valid: bool | None = None, tiers: Sequence[str] = (), legal: bool = False
 ) -> SearchStrategy[DrawnPlan]:
     """Plans of one transfer with printed commands, often several, and often a stream.
 
@@ -133,7 +130,8 @@ def plans(
     `plan.fault`; some faults are harmless. None: either, and mappings of any shape. `legal`: the target's own rules
     hold as well, so that `check` proves the plan; with `valid=False` the fault is one that `check` refutes.
     """
-    machine = _target(target)
+    machine = machine_of(target)
+    known(tiers, machine.tiers, "tier")
     if legal:
         return drawn(lambda draw: _legal(draw, machine, valid is False, tiers))
     return drawn(lambda draw: plan_room.plan(draw, machine, valid=valid, tiers=tiers))
@@ -147,12 +145,13 @@ def _legal(draw: Draw, target: Target, broken: bool, tiers: Sequence[str]) -> Dr
 
 
 def faults(
-    target: Target | None = None, *, names: Sequence[str] = FAULTS
+    target: Target | str | None = None, *, names: Sequence[str] = FAULTS
 ) -> SearchStrategy[tuple[DrawnPlan, DrawnPlan]]:
     """A valid plan and the same plan with one fault of a kind among `names` (kinds that a plan cannot have are passed
     over).
     """
-    machine = _target(target)
+    machine = machine_of(target)
+    known(names, FAULTS, "fault")
 
     def make(draw: Draw) -> tuple[DrawnPlan, DrawnPlan]:
         base = plan_room.plan(draw, machine, valid=True)

@@ -11,6 +11,7 @@ from hypothesis.errors import NoSuchExample, Unsatisfiable
 from lab.draws import counted, rest
 
 from dmaverify.api import check
+from dmaverify.errors import InputError
 from dmaverify.execute.address import TooLarge
 from dmaverify.execute.interpret import execute
 from dmaverify.language import wellformed
@@ -215,3 +216,14 @@ def test_a_plan_too_large_for_a_slice_is_rare() -> None:
         except (TooLarge, ZeroDivisionError):
             large += 1
     assert large < 24
+
+
+def test_strategies_take_the_name_of_a_machine_and_refuse_names_that_nothing_has() -> None:
+    assert seeded_plan(7, "rngd").text("rngd") == seeded_plan(7, RNGD).text(RNGD)
+    plans("rngd")
+    for made in (
+        lambda: plans("rngdd"), lambda: plans("rngd", tiers=["dmm"]), lambda: moves("rngd", tiers="dm"),
+        lambda: faults(names=["strid"]), lambda: seeded_plan(7, "rngd", tiers=["ub"]),
+    ):  # fmt: skip
+        with pytest.raises(InputError):
+            made()

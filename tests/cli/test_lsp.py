@@ -215,12 +215,14 @@ def test_every_kind_of_text_gets_diagnostics_at_a_place(talk: Any) -> None:
 
 
 def test_files_that_are_no_plans_are_left_alone_and_places_are_counted_in_utf_16(talk: Any) -> None:
+    """Whatever the name: editors write blanks and accents of an address as `%20` and its like."""
+
     async def talking(editor: Editor) -> None:
         for name, text in (("Cargo.toml", "[package]\nname = 1\n"), ("main.c", "int main(void) { return 0; }\n")):
             editor.open(name, text)
             assert await editor.diagnostics(name, 1) == []
-        editor.open("face.toml", 'schema = 1\nname = "\U0001f600"; x\n[axes]\n')
-        found = await editor.diagnostics("face.toml", 1)
+        editor.open("ein Pl\u00e4n (1).toml", 'schema = 1\nname = "\U0001f600"; x\n[axes]\n')
+        found = await editor.diagnostics("ein Pl\u00e4n (1).toml", 1)
         assert found
         assert found[0].range.start.line == 1
         assert found[0].range.start.character == 11  # ten characters, one of them two units

@@ -76,6 +76,7 @@ def test_diff_speaks_to_pull_requests(repository, capsys):
     )
     data = json.loads(run(capsys, "diff", "first..second", "--format", "json")[1])
     assert [(one["name"], one["kind"], one["fails"]) for one in data] == [("other-y", "now refuted", True)]
+    assert all("=(" not in one[side]["move"] for one in data for side in ("before", "after"))  # as plans print it
 
 
 def test_a_move_that_changed_is_priced_on_both_sides(repository, capsys):

@@ -136,13 +136,14 @@ def test_the_action_passes_what_is_right_and_takes_options_and_settings(reposito
 
 @pytest.mark.slow
 def test_the_action_takes_paths_and_options_on_several_lines(repository, path):
-    """A block of YAML: nothing below its first line is passed over."""
-    (repository / "first").mkdir()
-    shutil.copy(repository / "plans" / "activations.dma.toml", repository / "first" / "a.toml")
+    """A block of YAML: nothing below its first line is passed over, and a name with blanks is a line."""
+    (repository / "the first").mkdir()
+    shutil.copy(repository / "plans" / "activations.dma.toml", repository / "the first" / "a.toml")
     break_a_stride(repository)
-    assert action_check(repository, path, paths="first\n")[0].returncode == 0
-    assert action_check(repository, path, paths="first\nplans\n")[0].returncode == 1
-    assert action_check(repository, path, paths="first\nplans\n", args="--no-cache\n--exit-zero")[0].returncode == 0
+    assert action_check(repository, path, paths="the first\n")[0].returncode == 0
+    assert action_check(repository, path, paths="the first\nplans\n")[0].returncode == 1
+    assert action_check(repository, path, paths="plans plans/activations.dma.toml")[1]["exit-code"] == "1"
+    assert action_check(repository, path, paths="the first\nplans\n", args="--no-cache\n--exit-zero")[0].returncode == 0
 
 
 def test_the_hook_runs_for_every_kind_of_file_that_a_folder_is_searched_for():

@@ -407,6 +407,7 @@ def edited(old: str, new: str) -> str:
         ("A = 8", '"Ä" = 8', "`Ä` cannot be the name of an axis", '"Ä"', "capital"),
         ("A = 8", '"" = 8', "`` cannot be the name of an axis", '""', "capital"),
         ("A = 8", '"A B" = 8', "`A B` cannot be the name of an axis", '"A B"', "capital"),
+        ("A = 8", 'A = 8\ndtype = "i8"', "`dtype` cannot be the name of an axis", "dtype", "in [transfer.NAME]"),
         ("A = 8", "A' = 8", "not TOML", "'", '"A\'" = 16'),
         ("A = 8", "A = 8\nA = 9", "`A` is defined twice", "A", "once"),
         ("[transfer.t]", "[transfr.t]", "unknown key `transfr`", "transfr", "did you mean `transfer`?"),

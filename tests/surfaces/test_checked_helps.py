@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -128,3 +129,17 @@ def test_cost_says_that_a_program_is_refuted(shell):
     shell.write(SEGMENTS.replace("A = 15", "A = 16"))
     assert shell("check", "plan.toml")[0] == 0
     assert "REFUTED" not in shell("cost", "plan.toml")[1]
+
+
+def test_a_step_of_several_accesses_waits_for_an_earlier_iteration_as_the_help_writes_it() -> None:
+    """Its name has a `+`, which TOML takes as a key in quotes alone."""
+    text = (Path(__file__).resolve().parents[2] / "examples/programs/views.toml").read_text(encoding="utf-8")
+    for help_of, step in (("load", 'context = "loads"'), ("use+make", 'after = ["load"] },\n  { transfer')):
+        (verdict,) = [v for v in api.check(text, "pipeline-of-two-engines") if v.name == "pipeline-of-two-engines"]
+        (finding,) = [f for f in verdict.errors if f.place == f"step {help_of}"]
+        earlier = re.search(r"`(earlier = [^`]+)`", finding.hint)
+        assert earlier is not None
+        text = text.replace(step, f"{earlier[1]}, {step}")
+    assert verdict.status is Status.REFUTED
+    (verdict,) = [v for v in api.check(text, "pipeline-of-two-engines") if v.name == "pipeline-of-two-engines"]
+    assert verdict.status is Status.PROVED

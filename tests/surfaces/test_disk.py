@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -184,3 +185,47 @@ def test_a_certificate_is_written_anew_where_one_was(shell, good):
     Path("cert/plans/mine.toml").write_text("mine", encoding="utf-8")
     assert shell("check", "plan.toml", "--certify", "cert")[0] == 2
     assert Path("cert/plans/mine.toml").exists()
+
+
+@pytest.mark.parametrize(("words", "stream", "code"), [(["rules"], "stdout", 3), (["chek"], "stderr", 2)])
+def test_an_output_that_nobody_reads_is_no_violation(words, stream, code):
+    """How a command would have ended is not known, where its answer is not read; what is misused is all the same."""
+    read, write = os.pipe()
+    os.close(read)
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: write}
+    try:
+        done = subprocess.run([sys.executable, "-m", "dmaverify", *words], check=False, **streams)
+    finally:
+        os.close(write)
+    assert done.returncode == code
+
+
+def test_an_input_that_was_closed_before_the_start_has_no_line(shell, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    code, _, err = shell("check", "--stdin")
+    assert (code, "no line to answer" in err) == (2, True)
+
+
+@pytest.mark.parametrize("option", ["--target", "--config", "--since", "--baseline", "--trace"])
+def test_an_option_without_a_value_is_refused_and_not_taken_as_left_out(shell, good, option):
+    shell.write(good)
+    code, _, err = shell("check", "plan.toml", option, "")
+    assert code == 2
+    assert "it is empty" in err
+
+
+def test_a_command_to_type_has_names_with_blanks_in_quotes(shell, good):
+    shell.write(good, "a plan.toml")
+    assert "dmaverify check 'a plan.toml'" in shell("check")[2]
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["wide.toml", "wide.rs"])
+def test_a_text_in_utf_16_is_no_pass_of_its_folder(shell, good, name, codec):
+    """As some editors and shells save it; nothing of it can be read as it lies there."""
+    text = good if name == "wide.toml" else "fn f() { x.to_dm(c); }"
+    shell.write(good, "plans/good.toml")
+    (shell.folder / "plans" / name).write_bytes(f"\ufeff{text}".encode(codec))
+    code, out, _ = shell("check", "plans", "--format", "concise")
+    assert code == 2
+    assert f"plans/{name}" in out

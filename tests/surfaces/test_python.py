@@ -59,6 +59,16 @@ WRONG: list[Callable[[], Any]] = [
     lambda: any_dv.Options(rlimit=True),
     lambda: any_dv.Options(readings=None),
     lambda: any_dv.Options(timeout="60s"),
+    lambda: any_dv.Options(timeout=float("nan")),
+    lambda: any_dv.Options(timeout=-1),
+    lambda: any_dv.Options(memory=1 << 70),
+    lambda: any_dv.Options(rlimit=0),
+    lambda: any_dv.Options(prove="FULL"),
+    lambda: any_dv.Options(readings={1: "strict"}),
+    lambda: any_dv.Options(allow=(1,)),
+    lambda: any_dv.check(dv.load(FIRST), target="toy"),
+    lambda: any_dv.synthesize(dv.load(FIRST), "toy"),
+    lambda: any_dv.synthesize(FIRST, dv.load_target("toy")),
     lambda: any_dv.synthesize(FIRST, "y" * 5000),
     lambda: any_dv.load(Unprintable()),
     lambda: any_dv.run(str(EXAMPLES / "start" / "program.toml")),
@@ -74,6 +84,14 @@ def test_one_error_covers_all_that_cannot_be_read(wrong: int) -> None:
     with pytest.raises(dv.InputError) as told:
         WRONG[wrong]()
     assert str(told.value)
+
+
+def test_a_plan_that_was_loaded_is_judged_as_its_own_machine_has_it() -> None:
+    """Another machine that a caller names beside it is refused, not passed over."""
+    plan = dv.load(FIRST)
+    assert dv.check(plan, target="rngd")[0].status is Status.PROVED
+    with pytest.raises(dv.InputError, match="is judged as the machine rngd has it, not toy"):
+        dv.check(plan, target="toy")
 
 
 def test_a_verdict_is_true_only_when_it_is_proved_as_a_whole() -> None:

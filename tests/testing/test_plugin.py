@@ -268,6 +268,9 @@ def test_assert_equivalent_fails_on_what_has_no_meaning_and_no_answer() -> None:
         assert_equivalent("A / 3", "A", {"A": 8})
     with pytest.raises(PlanFailed, match=r"\^"):
         assert_equivalent("A /", "A", {"A": 8})
+    for first, axes in ((5, {"A": 8}), ("A", None), ("A", {"A": "x"})):
+        with pytest.raises(PlanFailed, match="is not"):
+            assert_equivalent(first, "A", axes)  # type: ignore[arg-type]
     with pytest.raises(PlanFailed, match="no answer"):
         assert_equivalent("$(A:1, B:1)", "$(B:1, A:1)", {"A": 1 << 21, "B": 3})
 

@@ -88,10 +88,13 @@ def function_named(file: DriverFile, name: str) -> str:
     known = file.functions
     if name in known or (not name and len(known) == 1):
         return name or known[0]
+    if not known:
+        opened = _outside(file)
+        raise InputError(f"{file.path} has no function that launches", None, opened.why if opened else None)
     if not name:
-        said = f"{file.path} has {len(known)} functions that launch" if known else f"{file.path} has none that launches"
-        raise InputError(said, None, f"name one: {file.path}::{known[0] if known else 'NAME'}")
-    hint = did_you_mean(name, known) or f"functions that launch: {', '.join(known) or 'none'}"
+        said = f"{file.path} has {len(known)} functions that launch"
+        raise InputError(said, None, f"name one: {file.path}::{known[0]}")
+    hint = did_you_mean(name, known) or f"functions that launch: {', '.join(known)}"
     raise InputError(f"{file.path} has no function `{name}` that launches", None, hint)
 
 

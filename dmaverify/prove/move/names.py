@@ -43,7 +43,7 @@ def misnamed(
             for number, entry in enumerate(printed.entries):
                 said = _wrong(entry, names[number] if names else "", axes)
                 if said:
-                    hint = f"write `{names[number]}`, or leave the label out" if names else "correct the label"
+                    hint = f"write `{names[number]}`, or leave the label out" if names else "correct label or count"
                     yield f"the label `{entry.label}` of {side} entry {number} {said}", entry.span, hint
 
 

@@ -9,18 +9,15 @@ comment, so that nothing is lost, and so does what one transfer of many turns or
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 
 from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
-from dmaverify.lower.plan_text import tensor_table
+from dmaverify.lower.plan_text import tensor_table, toml_key
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, by_index, renamed
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.values import replace
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def extracted(plan: KernelPlan) -> str:
@@ -31,7 +28,7 @@ def extracted(plan: KernelPlan) -> str:
         raise InputError(f"{plan.path}: {what}", None, "`dmaverify check` says why")
     names: dict[tuple[str, int], str] = {}
     tables = [line for one in plan.sites for line in _site(plan, one, names)]
-    axes = [f"{_key(name)} = {size}" for (_, size), name in names.items()]
+    axes = [f"{toml_key(name)} = {size}" for (_, size), name in names.items()]
     target = next(iter(plan.targets))
     head = [f"# The transfers of {plan.path}, as `dmaverify extract` found them.", "schema = 1", f'target = "{target}"']
     return "\n".join([*head, "", "[axes]", *axes, "", *tables])
@@ -51,7 +48,7 @@ def _site(plan: KernelPlan, one: SiteTransfers, names: dict[tuple[str, int], str
         yield from (f"# {said}" for said in _stands_for(plan, name))
         for problem in item.problems:
             yield f"# wrong in the kernel: {problem.message}"
-        yield f"[transfer.{_key(name)}]"
+        yield f"[transfer.{toml_key(name)}]"
         yield from transfer_lines_of(item.transfer, names)
         yield ""
 
@@ -97,7 +94,3 @@ def _tensor(tensor: Tensor, names: dict[str, str]) -> str:
     places = ("element", "chip", "cluster", "slice")
     element, chip, cluster, slice_ = (renamed(tensor.field(place), names) for place in places)
     return tensor_table(replace(tensor, element=element, chip=chip, cluster=cluster, slice=slice_))
-
-
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else json.dumps(name)

@@ -55,10 +55,13 @@ def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
         words = f"the accesses of `{first.name}` run together: {hazard.first.what} and {hazard.second.what} share bytes"
     hint = f'add `after = ["{first.name}"]` to `{second.name}`, or move one of the tensors'
     if hazard.first.step > hazard.second.step:
+        from dmaverify.lower.plan_text import toml_key
+
         far = _iterations_between(hazard)
         words = f"in the next iteration, {words}" if far < 2 else f"{far} iterations later, {words}"
+        earlier = f"earlier = {{ {toml_key(first.name)} = {far} }}"
         hint = (
-            f"let `{second.name}` wait with `earlier = {{ {first.name} = {far} }}`, put both into one context, or let "
+            f"let `{second.name}` wait with `{earlier}`, put both into one context, or let "
             "them use more buffers in turn (a tile that starts at `t % 2`): `after` orders one iteration, no other"
         )
     if same:
