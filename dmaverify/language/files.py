@@ -62,9 +62,9 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
 def _bytes_of(path: str | Path, most: int) -> bytes:
     if (unsaved := _unsaved.get()) and (text := unsaved.get(os.path.abspath(path))) is not None:
         return text.encode("utf-8", "surrogatepass")[:most]
+    if os.path.islink(path) and _is_circle(path):
+        raise OSError(errno.ELOOP, "a link that leads back to itself", str(path))
     if os.path.islink(path) and not is_inside(path, Path(path).parent):
-        if _is_circle(path):
-            raise OSError(errno.ELOOP, "a link that leads back to itself", str(path))
         raise OSError(22, "a link that leads out of the project (--allow-path DIR allows it)", str(path))
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     kind = os.fstat(handle).st_mode

@@ -423,16 +423,15 @@ def test_drawn_pairs_are_the_same_where_a_run_sees_no_difference(tmp_path: Path,
     assert told.count("refuted") >= 1
 
 
-<<<<<<< HEAD
 def test_what_never_ends_is_no_assertion_behind_which_all_is_the_same(tmp_path: Path) -> None:
     for loop in ("while (1) { }", f"while (1) {{ {OUT} {WAIT} }}"):
         first = f"{ONE} {WAIT} {loop}"
         assert compared(tmp_path, first, first.replace("64", "32", 1), given="uint32_t n").status != "proved"
-=======
+
+
 def test_drivers_of_which_no_function_is_read_have_none_to_compare(tmp_path: Path) -> None:
     path = tmp_path / "a.c"
     path.write_text(f"{HEAD}void1f(int i) {{ {ONE} }}\n")
     with pytest.raises(InputError, match="has no function that launches") as told:
         same_drivers([str(path), str(path)], rlimit=2_000_000)
     assert "is not read as C" in str(told.value.hint)
->>>>>>> surfaces

@@ -92,7 +92,7 @@ def test_drawn_tiles_of_slices_starve_dma_where_an_enumeration_says_so(seed: int
     assert status(plan(*drawn)) is (Status.PROVED if in_a_row(*drawn) <= 63 else Status.REFUTED)
 
 
-def test_iterations_that_are_too_many_to_list_are_apart_only_where_no_two_that_follow_each_other_share_a_slice() -> None:
+def test_iterations_too_many_to_list_are_apart_where_none_shares_a_slice_with_the_next() -> None:
     many = {"t": (5000, 0)}
     assert status(plan({**many, "u": (2, 1), "v": (2, 1)}, 1, 32)) is Status.UNKNOWN
     assert status(plan({**many, "u": (2, 2), "v": (2, 1)}, 1, 32)) is Status.PROVED
