@@ -249,5 +249,5 @@ def test_a_read_is_tried_at_all_values_of_few_or_at_all_remainders_of_many(
     world, counter = World(), more.pop("counter", False)
     n = world.free("n", low, high, **more)
     judge = DefiniteJudge(Asker(world, 1_000), "ub", 64, _counters=frozenset({"n"} if counter else ()))
-    found = judge._values({"n"}, {name for name, _ in world.modulo(n, 3).terms})
+    found = judge._values({"n"}, {name for name, _ in world.modulo(n, 3).terms}, ())
     assert (None if found is None else len(list(found))) == count
