@@ -186,6 +186,17 @@ def test_of_a_mapping_without_digits_no_element_is_called_unread() -> None:
     assert found.status["core/consumes"] != "refuted"
 
 
+@pytest.mark.parametrize(("step", "said"), [(2, "proved"), (-2, "refuted")])
+def test_of_elements_without_digits_every_byte_is_compared(step: int, said: str) -> None:
+    """Elements of 4 bytes, moved by halves: as they lie, or the other half first."""
+    text = "[A, B] / 3, [A, B] % 3"
+    tensors = [Tensor("host", parse(text, AXES), base=base) for base in (0, TO)]
+    halves = copy((24, 4, 4), (2, 2, step), burst=2, write=TO + max(0, -step))
+    with only_solver():
+        found = judge_core(*tensors, (HOST, HOST), 32, [halves], {}, Session(RLIMIT), 0)
+    assert found.status["core/same-element"] == said
+
+
 def test_a_ragged_end_of_a_loop_is_followed() -> None:
     """8 bytes at a time over 22 of 24: the last piece would be half a row."""
     six = {"A": 6, "B": 5}
