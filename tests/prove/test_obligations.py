@@ -197,6 +197,32 @@ def test_of_elements_without_digits_every_byte_is_compared(step: int, said: str)
     assert found.status["core/same-element"] == said
 
 
+@pytest.mark.parametrize("clusters", [15, 16])
+def test_rows_of_as_many_clusters_as_there_are_end_where_they_end(clusters: int) -> None:
+    """Behind the last cluster begins the next chip: each row still lies below the next cluster."""
+    axes = {"A": clusters, "B": 10}
+    space = Space("dm", ("chip", "cluster", "element"))
+    source = Tensor("host", parse("A, B", axes))
+    dest = Tensor("dm", parse("B # 13", axes), cluster=parse("A", axes), base=TO)
+    command = Command(Port("host", 8), Port("dm", TO + 8), (Loop(3, -4, -4),), 4, 4)
+    with only_solver():
+        found = judge_core(source, dest, (HOST, space), 8, [command], {}, Session(RLIMIT), 0)
+    assert found.status["core/in-bounds"] == "proved"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"), [("[A, B] / 3, [A, B] % 3", "unknown"), ("A, B @ 1", "unknown"), ("A, B", "refuted")]
+)
+def test_what_a_source_does_not_hold_is_no_broadcast_where_no_digits_tell(source: str, said: str) -> None:
+    """One byte for all of the destination, by the reading that reads what is missing as a broadcast."""
+    tensors = [Tensor("host", parse(text, AXES), base=base) for text, base in ((source, 0), ("A, B", TO))]
+    readings = {"core/same-element": "broadcast-missing"}
+    one = copy((24, 0, 1), burst=1)
+    with only_solver():
+        found = judge_core(*tensors, (HOST, HOST), 8, [one], readings, Session(RLIMIT), 0)
+    assert found.status["core/same-element"] == said
+
+
 def test_a_ragged_end_of_a_loop_is_followed() -> None:
     """8 bytes at a time over 22 of 24: the last piece would be half a row."""
     six = {"A": 6, "B": 5}

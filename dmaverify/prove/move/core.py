@@ -91,6 +91,8 @@ class _Judge(CarriedCover):
         subject = Subject(self.source, self.dest, source_opaque, dest_opaque, missing)
         if self.weight <= ENUMERATE_FIRST and (source_opaque or dest_opaque):
             return self._enumerated(units, ENUMERATE_FIRST, "")
+        if missing and (source_opaque or dest_opaque or source.offsets):
+            return self._enumerated(units, self.most_enumerated, "what the source does not hold is told by no digits")
         joint = drive(source, dest, [f.nest for f in families])
         if not joint.plain and self.weight <= ENUMERATE_FIRST:
             return self._enumerated(units, ENUMERATE_FIRST, "")

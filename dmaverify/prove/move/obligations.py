@@ -125,7 +125,7 @@ def _carry_equation(layout: Layout, sums: Sequence[str], terms: Sequence[str], f
     left = linear(0, ((steps[i] // scale, sums[i]) for i in range(fresh)))
     right = linear(0, ((steps[i] // scale, terms[i]) for i in range(fresh)))
     out = [f"(= {left} {right})", negation(void_text(layout, [*terms[:fresh], *["0"] * (len(terms) - fresh)]))]
-    for (first, _, _), outer in zip(layout.beyond[1:], layout.room_strides[:-1], strict=True):
+    for (first, _, _), outer in zip(layout.beyond[1:], layout.room_limits, strict=True):
         if first < fresh:
             part = linear(0, ((steps[i], terms[i]) for i in range(first, len(steps))))
             out += [f"(<= 0 {part})", f"(< {part} {number(outer)})"]

@@ -103,9 +103,9 @@ def _loops(command: Command) -> list[tuple[int, int]]:
 
 def _alike(source: Layout, dest: Layout) -> bool:
     """Whether both are one function of the distance from the origin, with padding that a copy keeps."""
-    same = (source.digits, source.guards, source.offsets, source.beyond, source.room_strides)
+    same = (source.digits, source.guards, source.offsets, source.beyond, source.room_limits)
     plain = all(guard.kind in (Kind.TOP, Kind.ZERO) for guard in dest.guards)
-    return plain and same == (dest.digits, dest.guards, dest.offsets, dest.beyond, dest.room_strides)
+    return plain and same == (dest.digits, dest.guards, dest.offsets, dest.beyond, dest.room_limits)
 
 
 def _of_one_turn(dest: Layout, nests: list[Nest]) -> tuple[list[tuple[int, int]], list[Nest]]:
