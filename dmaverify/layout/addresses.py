@@ -59,7 +59,7 @@ class Layout:
     origin: int
     beyond: tuple[tuple[int, str, int | None], ...]
     sizes: tuple[tuple[str, int], ...]
-    room_limits: tuple[int, ...] = ()  # address distance of the next outer places, of each room in `beyond` but the first
+    room_limits: tuple[int, ...] = ()  # distance of the next outer places, of each room in `beyond` but the first
 
     @property
     def size(self) -> int:

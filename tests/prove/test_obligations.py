@@ -223,6 +223,19 @@ def test_what_a_source_does_not_hold_is_no_broadcast_where_no_digits_tell(source
     assert found.status["core/same-element"] == said
 
 
+@pytest.mark.parametrize(("dest", "said"), [("A, B, C", "proved"), ("[A, C, B] / 9, [A, C, B] % 9", "unknown")])
+def test_a_copy_by_one_distance_moves_elements_to_their_places_only_where_digits_tell_these(
+    dest: str, said: str
+) -> None:
+    """A solver that gives up, and two mappings without digits: their positions are alike, their elements are not."""
+    source = dest if said == "proved" else "[A, B, C] / 9, [A, B, C] % 9"
+    tensors = [Tensor("host", parse(text, AXES), base=base) for text, base in ((source, 0), (dest, TO))]
+    pieces = [copy((20, 7, 7), burst=7), copy(burst=4, read=140, write=TO + 140)]
+    with only_solver():
+        found = judge_core(*tensors, (HOST, HOST), 8, pieces, {}, Session(1), 0)
+    assert found.status["core/same-element"] == said
+
+
 def test_a_ragged_end_of_a_loop_is_followed() -> None:
     """8 bytes at a time over 22 of 24: the last piece would be half a row."""
     six = {"A": 6, "B": 5}

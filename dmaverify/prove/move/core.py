@@ -104,8 +104,8 @@ class _Judge(CarriedCover):
                 return self._result(BY_DISTANCE, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
         try:
             found = self._solved(joint, subject, families, units)
-            if found.broken or "unknown" not in found.status.values():
-                return found
+            if found.broken or "unknown" not in found.status.values() or source_opaque or dest_opaque:
+                return found  # of a mapping without digits a layout tells no elements
             moved = copies_bytes(source, dest, self.commands)
             if moved == "all":
                 return self._result(BY_DISTANCE, None, units, dict.fromkeys(OBLIGATIONS, "proved"))

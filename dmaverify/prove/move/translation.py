@@ -35,7 +35,7 @@ MOST_GAPS = 1 << 12  # units that no command moves, looked at one by one
 
 def copies_bytes(source: Layout, dest: Layout, commands: Sequence[Command]) -> Literal["all"] | int | None:
     """ "all" where every obligation of a move holds because it is such a copy; the address of an element that none of
-    the commands moves; None where this does not tell.
+    the commands moves; None where this does not tell. Both layouts must be those of mappings with digits.
     """
     if not commands or not _alike(source, dest):
         return None
