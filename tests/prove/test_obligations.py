@@ -211,7 +211,8 @@ def test_rows_of_as_many_clusters_as_there_are_end_where_they_end(clusters: int)
 
 
 @pytest.mark.parametrize(
-    ("source", "said"), [("[A, B] / 3, [A, B] % 3", "unknown"), ("A, B @ 1", "unknown"), ("A, B", "refuted")]
+    ("source", "said"),
+    [("[A, B] / 3, [A, B] % 3", "unknown"), ("A, B @ 1", "unknown"), ("A / 3", "unknown"), ("A, B", "refuted")],
 )
 def test_what_a_source_does_not_hold_is_no_broadcast_where_no_digits_tell(source: str, said: str) -> None:
     """One byte for all of the destination, by the reading that reads what is missing as a broadcast."""

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.fuse import fuse
+from dmaverify.layout.held import tells_held
 from dmaverify.layout.refine import Joint, drive
 from dmaverify.layout.unread import first_unread
 from dmaverify.program.command import Command
@@ -91,9 +92,9 @@ class _Judge(CarriedCover):
         subject = Subject(self.source, self.dest, source_opaque, dest_opaque, missing)
         if self.weight <= ENUMERATE_FIRST and (source_opaque or dest_opaque):
             return self._enumerated(units, ENUMERATE_FIRST, "")
-        if missing and (source_opaque or dest_opaque or source.offsets):
-            return self._enumerated(units, self.most_enumerated, "what the source does not hold is told by no digits")
         joint = drive(source, dest, [f.nest for f in families])
+        if missing and (source_opaque or dest_opaque or not tells_held(joint.source, joint.dest)):
+            return self._enumerated(units, self.most_enumerated, "what the source does not hold is told by no digits")
         if not joint.plain and self.weight <= ENUMERATE_FIRST:
             return self._enumerated(units, ENUMERATE_FIRST, "")
         if not joint.plain and not (source_opaque or dest_opaque):

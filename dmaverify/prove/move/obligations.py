@@ -208,7 +208,7 @@ def _mismatch(have: Mapping[str, str], wanted: Mapping[str, str]) -> str:
 
 def _held_coordinates(joint: Joint, terms: Sequence[str]) -> dict[str, str]:
     """Reading `broadcast-missing`: destination digits whose weight no source digit holds move no coordinate."""
-    held = [(d.axis, d.weight, d.weight * d.slots) for d in joint.source.digits if d.axis is not None]
+    held = [(d.axis, d.weight, d.weight * d.live) for d in joint.source.digits if d.axis is not None]
     sums: dict[str, list[tuple[int, str]]] = {axis: [] for axis, _ in joint.dest.sizes}
     for digit, term in zip(joint.dest.digits, terms, strict=True):
         if digit.axis is not None and any(a == digit.axis and low <= digit.weight < high for a, low, high in held):
