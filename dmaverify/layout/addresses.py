@@ -59,7 +59,7 @@ class Layout:
     origin: int
     beyond: tuple[tuple[int, str, int | None], ...]
     sizes: tuple[tuple[str, int], ...]
-    room_strides: tuple[int, ...] = ()  # address distance of the positions of each room, outermost first
+    room_limits: tuple[int, ...] = ()  # distance of the next outer places, of each room in `beyond` but the first
 
     @property
     def size(self) -> int:
@@ -166,7 +166,7 @@ def lay_out(rooms: Sequence[Room], unit: int, base: int, sizes: Mapping[str, int
 def _with_beyond(flat: DigitForm, every: Sequence[Room], origin: int, sizes: Mapping[str, int]) -> Layout:
     rooms = _with_an_outside([room for room in every if room.ends])
     marks = []
-    for room in rooms:
+    for room, _ in rooms:
         step = room.form.size * room.stride
         fitting = 1 if room.limit is None else room.limit // room.form.size
         marks.append((step, room.name, None if room.limit is None else fitting if fitting >= 1 else 1))
@@ -185,20 +185,20 @@ def _with_beyond(flat: DigitForm, every: Sequence[Room], origin: int, sizes: Map
         place[index] = len(digits)
         digits.append(digit)
     guards = tuple(replace(g, terms=tuple((place[i], k) for i, k in g.terms)) for g in flat.guards)
-    strides = tuple(room.stride for room in rooms)
-    return Layout(tuple(digits), guards, flat.offsets, origin, tuple(beyond), tuple(sorted(sizes.items())), strides)
+    limits = tuple(outer.stride for _, outer in rooms if outer is not None)
+    return Layout(tuple(digits), guards, flat.offsets, origin, tuple(beyond), tuple(sorted(sizes.items())), limits)
 
 
 def _fits_below(digit: Digit, step: int) -> bool:
     return (same(digit.step * digit.slots, step) and moves(digit.slots)) or digit.step < step
 
 
-def _with_an_outside(rooms: Sequence[Room]) -> list[Room]:
-    """Rooms that have room behind their positions. Of one that is full, the next address is the next place's own, and
-    digits of both may be one.
+def _with_an_outside(rooms: Sequence[Room]) -> list[tuple[Room, Room | None]]:
+    """Rooms that have room behind their positions, each with the next outer one. Of one that is full, the next address
+    is the next place's own, and digits of both may be one.
     """
     return [
-        room
+        (room, outer)
         for outer, room in zip((None, *rooms), rooms, strict=False)
         if outer is None or room.form.size * room.stride != outer.stride
     ]

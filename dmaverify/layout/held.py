@@ -1,7 +1,7 @@
 """Which coordinates of an axis digits hold, and the first that one side asks for and the other lacks.
 
 Knows: digits of one axis as sums of arithmetic progressions.
-Does not know: addresses, guards of several axes, machines.
+Does not know: addresses, machines; what guards of several digits leave.
 Law: `first_absent` gives the least coordinate that is a sum of `wanted` and no sum of `offered`, or None where there is
 none; both sides hold 0. It cuts both at weights that divide all weights above them, so that what is listed are the
 values between two such cuts, not the values of the axis; beyond MOST_VALUES it raises `TooMany`.
@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+
+from dmaverify.layout.addresses import Layout
+from dmaverify.layout.digits import Gap
 
 MOST_VALUES = 1 << 20
 Progression = tuple[int, int]
@@ -37,6 +40,23 @@ def first_absent(wanted: Sequence[Progression], offered: Sequence[Progression]) 
         wanted, offered = ([(w // cut, n) for w, n in side if w >= cut] for side in (wanted, offered))
         scale *= cut
     return best
+
+
+def tells_held(source: Layout, dest: Layout) -> bool:
+    """Whether each digit of the destination is held by the source as a whole, or moves nothing that it holds."""
+    if source.offsets or any(len(guard.terms) > 1 and guard.kind is not Gap.VOID for guard in source.guards):
+        return False
+    held: dict[str | None, list[Progression]] = {}
+    for digit in source.digits:
+        held.setdefault(digit.axis, []).append((digit.weight, digit.live))
+    return all(
+        digit.weight * digit.live <= low
+        or (digit.weight % low == 0 and digit.weight * digit.live <= low * count)
+        or digit.weight % (low * count) == 0
+        for digit in dest.digits
+        if digit.axis is not None
+        for low, count in _joined(held.get(digit.axis, ()))
+    )
 
 
 def _cut(wanted: Iterable[Progression], offered: Iterable[Progression]) -> int | None:

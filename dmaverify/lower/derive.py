@@ -105,7 +105,7 @@ def _reach(layout: Layout, axis: str, weight: int, term: Expr) -> _Reach:
 
 def _values(digit: Digit, held: Sequence[Digit]) -> int:
     """How many values of its axis a digit steps over: where another digit goes on, its further slots are padding."""
-    behind = [d.weight // digit.weight for d in held if not _starts_by(d, digit.weight)]
+    behind = [-(-d.weight // digit.weight) for d in held if not _starts_by(d, digit.weight)]
     return min(digit.slots, *behind) if behind and below(digit.live, digit.slots) else digit.slots
 
 

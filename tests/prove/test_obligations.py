@@ -186,6 +186,57 @@ def test_of_a_mapping_without_digits_no_element_is_called_unread() -> None:
     assert found.status["core/consumes"] != "refuted"
 
 
+@pytest.mark.parametrize(("step", "said"), [(2, "proved"), (-2, "refuted")])
+def test_of_elements_without_digits_every_byte_is_compared(step: int, said: str) -> None:
+    """Elements of 4 bytes, moved by halves: as they lie, or the other half first."""
+    text = "[A, B] / 3, [A, B] % 3"
+    tensors = [Tensor("host", parse(text, AXES), base=base) for base in (0, TO)]
+    halves = copy((24, 4, 4), (2, 2, step), burst=2, write=TO + max(0, -step))
+    with only_solver():
+        found = judge_core(*tensors, (HOST, HOST), 32, [halves], {}, Session(RLIMIT), 0)
+    assert found.status["core/same-element"] == said
+
+
+@pytest.mark.parametrize("clusters", [15, 16])
+def test_rows_of_as_many_clusters_as_there_are_end_where_they_end(clusters: int) -> None:
+    """Behind the last cluster begins the next chip: each row still lies below the next cluster."""
+    axes = {"A": clusters, "B": 10}
+    space = Space("dm", ("chip", "cluster", "element"))
+    source = Tensor("host", parse("A, B", axes))
+    dest = Tensor("dm", parse("B # 13", axes), cluster=parse("A", axes), base=TO)
+    command = Command(Port("host", 8), Port("dm", TO + 8), (Loop(3, -4, -4),), 4, 4)
+    with only_solver():
+        found = judge_core(source, dest, (HOST, space), 8, [command], {}, Session(RLIMIT), 0)
+    assert found.status["core/in-bounds"] == "proved"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [("[A, B] / 3, [A, B] % 3", "unknown"), ("A, B @ 1", "unknown"), ("A / 3", "unknown"), ("A, B", "refuted")],
+)
+def test_what_a_source_does_not_hold_is_no_broadcast_where_no_digits_tell(source: str, said: str) -> None:
+    """One byte for all of the destination, by the reading that reads what is missing as a broadcast."""
+    tensors = [Tensor("host", parse(text, AXES), base=base) for text, base in ((source, 0), ("A, B", TO))]
+    readings = {"core/same-element": "broadcast-missing"}
+    one = copy((24, 0, 1), burst=1)
+    with only_solver():
+        found = judge_core(*tensors, (HOST, HOST), 8, [one], readings, Session(RLIMIT), 0)
+    assert found.status["core/same-element"] == said
+
+
+@pytest.mark.parametrize(("dest", "said"), [("A, B, C", "proved"), ("[A, C, B] / 9, [A, C, B] % 9", "unknown")])
+def test_a_copy_by_one_distance_moves_elements_to_their_places_only_where_digits_tell_these(
+    dest: str, said: str
+) -> None:
+    """A solver that gives up, and two mappings without digits: their positions are alike, their elements are not."""
+    source = dest if said == "proved" else "[A, B, C] / 9, [A, B, C] % 9"
+    tensors = [Tensor("host", parse(text, AXES), base=base) for text, base in ((source, 0), (dest, TO))]
+    pieces = [copy((20, 7, 7), burst=7), copy(burst=4, read=140, write=TO + 140)]
+    with only_solver():
+        found = judge_core(*tensors, (HOST, HOST), 8, pieces, {}, Session(1), 0)
+    assert found.status["core/same-element"] == said
+
+
 def test_a_ragged_end_of_a_loop_is_followed() -> None:
     """8 bytes at a time over 22 of 24: the last piece would be half a row."""
     six = {"A": 6, "B": 5}

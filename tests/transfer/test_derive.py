@@ -557,6 +557,16 @@ def test_padding_of_the_stream_is_walked_above_a_cut_where_the_memory_ends(walke
     assert [(loop.count, loop.read) for loop in command.loops[1:]] == [strides]
 
 
+@pytest.mark.parametrize(("cut", "step"), [(4, 2), (2, 1)])
+def test_a_digit_that_ends_before_the_next_one_begins_is_walked_to_its_end(cut: int, step: int):
+    """Every other of three, 0 and 2, and behind them A = 3 that another digit steps over."""
+    axes = {"A": 9}
+    digit = f"[A % 3 #{{!}} 6, 2] / {cut}"
+    held, dest = tensor("mem", axes, element="A"), tensor("mem", axes, 64, element=f"A / 3, {digit}")
+    (command,) = derived(held, dest, stream(axes, time=f"A / 3, {digit}", packet="1")).commands
+    assert [loop.read for loop in command.loops] == [3, step]
+
+
 @pytest.mark.parametrize(("source", "dest", "walked", "steps"), [
     ("H, C # 16", "H, C # 8", "C # 8", (1, 1)), ("H, C # 8", "H, C # 16", "C # 8", (1, 1)),
     ("H, C # 8", "H, C # 8", "C # 8", (1, 1)), ("H, C # 12", "H, C # 20", "C # 8", (1, 1)),

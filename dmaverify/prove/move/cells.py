@@ -217,8 +217,7 @@ def _from_tree(layout: Layout, terms: Sequence[str], tensor: Tensor, prefix: str
     for axis, parts in tree.sums.items():
         coordinates[axis] = linear(0, parts)
         tree.ordered.append((f"(>= {coordinates[axis]} {number(sizes[axis])})", Kind.TOP))
-    for digit, term in zip(layout.digits, terms, strict=True):
-        if digit.axis == BYTE:
-            coordinates[BYTE] = linear(0, [(digit.weight, term)])
+    parts = [(d.weight, t) for d, t in zip(layout.digits, terms, strict=True) if d.axis == BYTE]
+    coordinates |= {BYTE: linear(0, parts)} if parts else {}
     live, bottom, zero, outside = _kinds(tree.ordered)
     return CellText(live, bottom, zero, coordinates, outside, tuple(quotients.variables), tuple(quotients.constraints))

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.fuse import fuse
+from dmaverify.layout.held import tells_held
 from dmaverify.layout.refine import Joint, drive
 from dmaverify.layout.unread import first_unread
 from dmaverify.program.command import Command
@@ -92,6 +93,8 @@ class _Judge(CarriedCover):
         if self.weight <= ENUMERATE_FIRST and (source_opaque or dest_opaque):
             return self._enumerated(units, ENUMERATE_FIRST, "")
         joint = drive(source, dest, [f.nest for f in families])
+        if missing and (source_opaque or dest_opaque or not tells_held(joint.source, joint.dest)):
+            return self._enumerated(units, self.most_enumerated, "what the source does not hold is told by no digits")
         if not joint.plain and self.weight <= ENUMERATE_FIRST:
             return self._enumerated(units, ENUMERATE_FIRST, "")
         if not joint.plain and not (source_opaque or dest_opaque):
@@ -102,8 +105,8 @@ class _Judge(CarriedCover):
                 return self._result(BY_DISTANCE, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
         try:
             found = self._solved(joint, subject, families, units)
-            if found.broken or "unknown" not in found.status.values():
-                return found
+            if found.broken or "unknown" not in found.status.values() or source_opaque or dest_opaque:
+                return found  # of a mapping without digits a layout tells no elements
             moved = copies_bytes(source, dest, self.commands)
             if moved == "all":
                 return self._result(BY_DISTANCE, None, units, dict.fromkeys(OBLIGATIONS, "proved"))

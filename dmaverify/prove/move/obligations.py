@@ -125,7 +125,7 @@ def _carry_equation(layout: Layout, sums: Sequence[str], terms: Sequence[str], f
     left = linear(0, ((steps[i] // scale, sums[i]) for i in range(fresh)))
     right = linear(0, ((steps[i] // scale, terms[i]) for i in range(fresh)))
     out = [f"(= {left} {right})", negation(void_text(layout, [*terms[:fresh], *["0"] * (len(terms) - fresh)]))]
-    for (first, _, _), outer in zip(layout.beyond[1:], layout.room_strides[:-1], strict=True):
+    for (first, _, _), outer in zip(layout.beyond[1:], layout.room_limits, strict=True):
         if first < fresh:
             part = linear(0, ((steps[i], terms[i]) for i in range(first, len(steps))))
             out += [f"(<= 0 {part})", f"(< {part} {number(outer)})"]
@@ -208,7 +208,7 @@ def _mismatch(have: Mapping[str, str], wanted: Mapping[str, str]) -> str:
 
 def _held_coordinates(joint: Joint, terms: Sequence[str]) -> dict[str, str]:
     """Reading `broadcast-missing`: destination digits whose weight no source digit holds move no coordinate."""
-    held = [(d.axis, d.weight, d.weight * d.slots) for d in joint.source.digits if d.axis is not None]
+    held = [(d.axis, d.weight, d.weight * d.live) for d in joint.source.digits if d.axis is not None]
     sums: dict[str, list[tuple[int, str]]] = {axis: [] for axis, _ in joint.dest.sizes}
     for digit, term in zip(joint.dest.digits, terms, strict=True):
         if digit.axis is not None and any(a == digit.axis and low <= digit.weight < high for a, low, high in held):

@@ -35,7 +35,7 @@ MOST_GAPS = 1 << 12  # units that no command moves, looked at one by one
 
 def copies_bytes(source: Layout, dest: Layout, commands: Sequence[Command]) -> Literal["all"] | int | None:
     """ "all" where every obligation of a move holds because it is such a copy; the address of an element that none of
-    the commands moves; None where this does not tell.
+    the commands moves; None where this does not tell. Both layouts must be those of mappings with digits.
     """
     if not commands or not _alike(source, dest):
         return None
@@ -103,9 +103,9 @@ def _loops(command: Command) -> list[tuple[int, int]]:
 
 def _alike(source: Layout, dest: Layout) -> bool:
     """Whether both are one function of the distance from the origin, with padding that a copy keeps."""
-    same = (source.digits, source.guards, source.offsets, source.beyond, source.room_strides)
+    same = (source.digits, source.guards, source.offsets, source.beyond, source.room_limits)
     plain = all(guard.kind in (Kind.TOP, Kind.ZERO) for guard in dest.guards)
-    return plain and same == (dest.digits, dest.guards, dest.offsets, dest.beyond, dest.room_strides)
+    return plain and same == (dest.digits, dest.guards, dest.offsets, dest.beyond, dest.room_limits)
 
 
 def _of_one_turn(dest: Layout, nests: list[Nest]) -> tuple[list[tuple[int, int]], list[Nest]]:
