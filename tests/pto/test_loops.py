@@ -240,8 +240,8 @@ def turning(depth: int, by: str, turns: int, *, ranged: bool) -> str:
     ("depth", "by", "turns", "ranged"),
     [
         (1, "inner", 8, True), (2, "inner", 2, True), (3, "outer", 2, True), (5, "outer", 1, True),
-        (2, "round", 2, True), (2, "round", 3, True), (2, "round", 4, True), (2, "round", 2, False),
-        (1, "inner", 8, False), (2, "inner", 2, False),
+        (2, "round", 3, True), (2, "round", 2, False), (1, "inner", 8, False),
+        *rest([(2, "round", 2, True), (2, "round", 4, True), (2, "inner", 2, False)]),
         *rest([(3, "outer", 2, False), (5, "outer", 1, False), (2, "round", 3, False)]),
     ],
 )  # fmt: skip
