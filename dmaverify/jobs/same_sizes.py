@@ -4,8 +4,8 @@ Knows: templates, the comparison at single sizes. Does not know: how all sizes o
 Law: `proved` is said where all sizes were compared one by one, or of two transfers of one move, or programs of one move
 in each step, that are both proved for all sizes, where that leaves nothing open: every element lies at one place of the
 source, and neither writes anything but elements. Where two are not seen to be one move, they are taken to be two. One
-text says the same at each size; that no order decides what it leaves is proved, or a condition. `refuted` is said of a
-size.
+text says the same at each size where the core is proved for all of them: then no order decides what it leaves, whatever
+the machine refuses. `refuted` is said of a size.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from itertools import islice, product
 from dmaverify.errors import InputError, NoValue
 from dmaverify.jobs.same_programs import same_entries, same_plans
 from dmaverify.plan.plan import Plan, PlanTransfer
+from dmaverify.plan.read import files_named
 from dmaverify.prove.options import Options
 from dmaverify.prove.sameness import WORDS, Sameness
 from dmaverify.prove.sizes.check import check_template, count_of, describe, sizes_text
@@ -29,7 +30,6 @@ MOST_SIZES = 64
 """So many sizes are compared one by one."""
 TRIED = 4
 """Sizes of others at which a difference is sought."""
-IN_NO_ORDER = "what it leaves does not depend on the order of its copies, at sizes that were not compared"
 
 Side = tuple[str, Plan]  # with the text that names it
 
@@ -73,10 +73,12 @@ def same_at_all_sizes(one: Side, other: Side, *, rlimit: int, tiers: Sequence[st
     if not tried:
         raise InputError(f"no size is admitted: {describe(first)}", first.span, "widen the ranges")
     if _is_one_text(first, second):
-        verdict = check_template(first, Options(rlimit=rlimit))
-        conditions |= dict.fromkeys(verdict.conditions if verdict.status is Status.PROVED else (IN_NO_ORDER,))
-        return Sameness("proved", claim, None, "one text, which says the same at each size", kind,
-                           conditions=tuple(conditions))  # fmt: skip
+        unruled = replace(first, machine=replace(first.machine, rules={}))
+        verdict = check_template(unruled, Options(rlimit=rlimit))
+        if verdict.status is Status.PROVED:
+            conditions |= dict.fromkeys(verdict.conditions)
+            return Sameness("proved", claim, None, "one text, which says the same at each size", kind,
+                               conditions=tuple(conditions))  # fmt: skip
     seen = f"at {len(tried)} sizes they do the same, and for all others nothing is known"
     why = why_two(first, second) if first.kind == second.kind else "a program and a transfer"
     if why:
@@ -101,9 +103,9 @@ def _template(text: str, plan: Plan) -> Template:
 
 
 def _is_one_text(one: Template, other: Template) -> bool:
-    """Whether both are the same entry of files that say the same, on one machine."""
+    """Whether both are the same entry of files that say the same, on one machine, and are one or name no others."""
     entries = [(side.kind, side.name, side.target, side.machine.folder, side.text) for side in (one, other)]
-    return one.text is not None and entries[0] == entries[1]
+    return one.text is not None and entries[0] == entries[1] and (one.path == other.path or not files_named(one.text))
 
 
 def _sizes(template: Template) -> Iterator[dict[str, int]]:
