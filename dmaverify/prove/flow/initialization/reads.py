@@ -259,7 +259,11 @@ class ReadBytes(HandedOn):
         for chosen in values:
             turns = [chosen]
             for name, trip in around:
-                turns = [{**t, name: Lin(i)} for t in turns for i in range(self.world.put(trip, t).const)]
+                counts = [self.world.put(trip, turn) for turn in turns]
+                assert all(count.is_const for count in counts), "an inner loop goes by what is chosen before it"
+                turns = [
+                    {**t, name: Lin(i)} for t, count in zip(turns, counts, strict=True) for i in range(count.const)
+                ]
             yield from turns
 
     def _arrived(self, event: Arrival, path: Path) -> None:
