@@ -15,7 +15,7 @@ WAIT = "snrt_dma_wait_all();"
 
 @pytest.fixture(autouse=True)
 def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endless, "MOST_QUIET", 400)
+    monkeypatch.setattr(endless, "MOST_QUIET", 300)
     monkeypatch.setattr(endless, "MOST_ROUNDS", 12)
 
 
@@ -71,6 +71,7 @@ def test_registers_are_part_of_how_a_round_begins(tmp_path: Path) -> None:
         ("for (int i = 65536; i > 0; i -= 1) { a[i - 1] = i; }", Status.PROVED),
         ("for (int i = 0; i < 65536; i++) { a[i] = i; n = 0; }", Status.UNKNOWN),
         ("for (int i = 0; i < 100; i++) { a[i] = i; n = 4; }", Status.PROVED),
+        ("for (int i = 0; i < 65536; i++) { if (i == 60000) return 0; } n = 0;", Status.UNKNOWN),
         ("for (uint8_t i = 0; i < 300; i++) { a[i] = i; n = 0; }", Status.UNKNOWN),
         ("n = 0; for (uint8_t i = 0; i < 300; i++) { a[i] = i; }", Status.UNKNOWN),
         ("int i = 1; while (i < 10) { i = i * 2 % 9; n = 0; }", Status.UNKNOWN),

@@ -13,13 +13,13 @@ import operator
 from dmaverify.machines.idma.c.arguments import Stopped
 from dmaverify.machines.idma.c.cases import Left, LoopSoFar
 from dmaverify.machines.idma.c.code import Part
-from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, bare, called_name, deep, variable
+from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, bare, called_name, deep, jumps, variable
 from dmaverify.machines.idma.c.foreign import ForeignReader
 from dmaverify.machines.idma.c.names import NO_LAUNCH
 from dmaverify.machines.idma.c.numbers import Value, converted
 
-MOST_QUIET = 5_000
-"""Steps of a loop that launches nothing."""
+MOST_QUIET = 3
+"""A loop that launches nothing may take one part in so many of the steps of a run."""
 MOST_ROUNDS, MOST_WITH_ARGUMENTS = 300, 64
 """Rounds of a loop without an end that differ, and of a run with arguments: there are many runs."""
 _TOWARDS = {"<": operator.gt, "<=": operator.gt, ">": operator.lt, ">=": operator.lt}
@@ -48,16 +48,16 @@ class EndlessReader(ForeignReader):
         if loop.endless and not (loop.quiet and loop.launched == len(self.told)):
             self._again(loop)
             return False
-        if not loop.endless and (self.steps - loop.steps <= MOST_QUIET or not loop.quiet or self._accesses(loop.body)):
+        most = self.most_steps // MOST_QUIET
+        if not loop.endless and (self.steps - loop.steps <= most or not loop.quiet or self._accesses(loop.body)):
             return False
-        why = "a loop that does not end" if loop.endless else f"a loop of more than {MOST_QUIET:,} steps"
-        if not loop.endless and not self._ends(loop):
+        why = "a loop that does not end" if loop.endless else f"a loop of more than {most:,} steps"
+        if not loop.endless and (jumps(self.file, loop.whole) or not self._ends(loop)):
             raise Left("doubt", why=why)
         self.may_wait(loop.whole)
         self.doubt(loop.whole, why)
         if loop.endless:
             self.never_ends(loop.body)
-        self.may_leave(loop.whole, why, f"the loop over {loop.condition}")
         return True
 
     def _accesses(self, body: Part | None) -> bool:
