@@ -32,10 +32,10 @@ CHANGES = ("assignment_expression", "compound_assignment_expr")
 _LOOPS = {"for_expression", "while_expression", "loop_expression"}
 _AROUND = {*_LOOPS, "closure_expression", "async_block"}
 _READS = re.compile(
-    r"min|max|clamp|abs|abs_diff|pow|div_ceil|next_multiple_of|isqrt|ilog2|(?:div|rem)_euclid|clone|into|get"
+    r"min|max|clamp|abs|abs_diff|pow|div_ceil|next_multiple_of|isqrt|ilog2|(?:div|rem)_euclid|clone|into"
     r"|(?:wrapping|saturating|checked|overflowing)_(?:add|sub|mul|div|rem|shl|shr|neg|pow)"
 )
-"""Methods that take a number and leave it."""
+"""Methods of integers that leave the number; none of a trait is found before these."""
 
 MAX_TURNS, MAX_UNROLLED = 64, 1024  # of a loop that is read turn by turn; of all of them in one function
 _TURNED = (
@@ -327,7 +327,8 @@ def _changing(code: Code, one: Node) -> Node | None:
         pattern = outer.child_by_field_name("pattern")
         if pattern == inner or outer.type == "closure_parameters":
             return one
-        if outer.type == "let_declaration" and pattern is not None and b"ref" in (pattern.text or b""):
+        arms = outer if outer.type == "match_expression" else pattern  # `let`, `if let`, `match` by reference
+        if arms is not None and any(part.type == "ref_pattern" for part in walk(arms)):
             return one
         if outer.type == "field_expression" and inner == one:
             called = outer.parent is not None and outer.parent.type == "call_expression"
