@@ -117,6 +117,7 @@ def test_shards_are_numbers_of_a_whole():
 # ---------------------------------------------------------------- a cluster
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_answers_as_one_process_does(shell, good, wrong):
     from distributed import LocalCluster
 
