@@ -70,9 +70,8 @@ class _Reading:
             then = both([conditions[0], conditions[1]])
             return both([then, both([conditions[0].negated(), conditions[2]])], "or")
         if op in ("<", "<=", ">", ">=", "=", "distinct"):
-            if op == "=" and conditions:
-                a, b = conditions
-                return both([both([a, b]), both([a.negated(), b.negated()])], "or")
+            if conditions:
+                return both([_alike(a, b if op == "=" else b.negated()) for a, b in compared(op, conditions)])
             return both([_compared(op, a, b) for a, b in compared(op, terms)])
         return self.arithmetic(op, terms)
 
@@ -80,14 +79,39 @@ class _Reading:
         first, *rest = terms
         if op == "-" and not rest:
             return -first
-        if op in ("mod", "div"):
-            divisor = rest[0].const
-            return self.world.modulo(first, divisor) if op == "mod" else self.world.divide(first, divisor)
         if op == "abs":
             return self.world.least(first, -first, most=True)
         for term in rest:
-            first = first + term if op == "+" else first - term if op == "-" else self.world.times(first, term)
+            first = self._of_two(op, first, term)
         return first
+
+    def _of_two(self, op: str, left: Lin, right: Lin) -> Lin:
+        world = self.world
+        if op in ("+", "-"):
+            return left + right if op == "+" else left - right
+        if op == "*":
+            return world.times(left, right)
+        if op == "div":
+            return self._quotient(left, right)
+        if right.is_const and right.const:
+            return world.modulo(left, abs(right.const))
+        return left - world.times(self._quotient(left, right), right)
+
+    def _quotient(self, left: Lin, divisor: Lin) -> Lin:
+        """SMT-LIB `div`: Euclidean; any number where the divisor is 0, as a rule does not look there."""
+        world = self.world
+        low, high = world.interval(divisor)
+        if low is not None and low >= 0:
+            return world.quotient(left, divisor)
+        below = -world.quotient(left, -divisor)
+        if high is not None and high <= 0:
+            return below
+        return world.choose(compare("lt", divisor), below, world.quotient(left, divisor))
+
+
+def _alike(a: Cond, b: Cond) -> Cond:
+    """Whether both hold or neither."""
+    return both([both([a, b]), both([a.negated(), b.negated()])], "or")
 
 
 def _compared(op: str, a: Lin, b: Lin) -> Cond:
