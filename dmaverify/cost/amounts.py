@@ -154,9 +154,18 @@ def _grows(term: Lin, world: World, name: str) -> bool:
             return False
         if factor < 0 or what in ("mod", "ite") or not all(_grows(p, world, name) for p in parts):
             return False
-        if what == "mul" and any((world.interval(p)[0] or 0) < 0 for p in parts):
+        if what == "mul" and any(_below_zero(p, world) for p in parts):
             return False
     return True
+
+
+def _below_zero(term: Lin, world: World) -> bool:
+    """Whether a term may be negative where no symbol without a lower end is."""
+    low = world.interval(term)[0]
+    if low is not None:
+        return low < 0
+    parts = [p for name, _ in term.terms for p in world.symbols[name].definition[1:] if isinstance(p, Lin)]
+    return term.const < 0 or any(factor < 0 for _, factor in term.terms) or any(_below_zero(p, world) for p in parts)
 
 
 # ------------------------------------------------------------------------------------------ text

@@ -13,7 +13,7 @@ from lab.draws import counted
 from lab.kernel_text import DrawnKernel
 from lab.kernels import kernel_of
 
-from dmaverify.cost.amounts import Add, AmountsAt, Of, Scaled, added
+from dmaverify.cost.amounts import Add, AmountsAt, Of, Scaled, added, grows
 from dmaverify.errors import InputError, Source
 from dmaverify.jobs.kernel_prices import cost_text, kernel_cost, priced, values_of
 from dmaverify.language.affine import Lin, World
@@ -238,6 +238,13 @@ def test_a_stated_range_gives_both_ends_and_whether_it_grows() -> None:
     assert "it grows with" in cost_text(data, formula=True, explain=False)
     at = priced(str(PING_PONG), as_json=True, values=("n=64",))
     assert at["cycles"] == pytest.approx(ends[1]["cycles"])
+
+
+def test_a_product_grows_with_a_symbol_only_where_the_other_factor_is_not_negative() -> None:
+    world = World()
+    n, m = world.free("n", 0, 9), world.free("m", None, None)
+    for other, rises in ((m, True), (m - 5, False), (m * -1, False), (world.times(m, m - 5), False)):
+        assert grows(Of(world.times(n, other)), world, "n") is rises
 
 
 @pytest.mark.parametrize(
