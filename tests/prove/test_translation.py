@@ -200,6 +200,18 @@ def test_an_element_that_uneven_pieces_leave_out_is_told_beside_what_else_is_wro
     assert {finding.rule for finding in found.errors} == also
 
 
+@pytest.mark.parametrize(("shift", "left"), [(0, []), (-1, ["zero padding at 1077854207 is never written"])])
+def test_zero_padding_that_a_shifted_copy_leaves_out_is_told(shift: int, left: list[str]) -> None:
+    (found,) = api.check(
+        'schema = 1\ntarget = "rngd"\n[axes]\nA = 4096\nB = 1000\n[transfer.t]\ndtype = "i8"\n'
+        'source = { tier = "hbm", element = "A, B #{0} 1004" }\n'
+        f'dest = {{ tier = "hbm", base = {2**30}, element = "A, B #{{0}} 1004" }}\n'
+        'read = "[4096:1004, 1004:1]:1004 HBM/D@0"\n'
+        f'write = "[4096:1004, 1004:1]:1004 HBM/D@{2**30 + shift}"\n'
+    )
+    assert [f.message.split(",")[0] for f in found.errors if "never written" in f.message] == left
+
+
 def test_what_lies_behind_the_region_is_not_left_out() -> None:
     pieces = [("307:1536", 0), ("1:1536", 0), ("3:1536, 239:4608", 307)]  # the first row twice
     text = plan([], rows=1024, live=1500, pitch=1536)

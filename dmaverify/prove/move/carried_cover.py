@@ -39,6 +39,10 @@ class CarriedCover(ClaimAsking):
             self._covers_by_counting(joint, units, subject)
         if subject.dest_opaque or any(g.kind is Kind.ZERO for g in joint.dest.guards):
             self.status["core/padding"] = _worst(self.status.get("core/padding"), "unknown")
+            zeros = None if subject.dest_opaque else unwritten(joint.dest, self.commands, Kind.ZERO)
+            if isinstance(zeros, int):
+                self.status["core/padding"] = "refuted"
+                self.broken.append(Broken("core/padding", "zero-unwritten", position=zeros))
 
     def _pairs(self, joint: Joint, families: Sequence[Family]) -> None:
         """Writes-once across nests, on addresses: wherever they lie."""

@@ -62,9 +62,9 @@ def copies_bytes(source: Layout, dest: Layout, commands: Sequence[Command]) -> L
     return "all" if gaps is not None and next(left, None) is None else None
 
 
-def unwritten(dest: Layout, commands: Sequence[Command]) -> Literal["none"] | int | None:
-    """The address of an element that no command writes, wherever the commands write besides, and once or more often;
-    "none" where every element is written; None where this does not tell.
+def unwritten(dest: Layout, commands: Sequence[Command], kind: Kind | None = None) -> Literal["none"] | int | None:
+    """The address of an element (or of padding of a kind) that no command writes, wherever the commands write besides,
+    and once or more often; "none" where every one is written; None where this does not tell.
     """
     import numpy as np
 
@@ -84,7 +84,7 @@ def unwritten(dest: Layout, commands: Sequence[Command]) -> Literal["none"] | in
             for unit in range(max(here, low), min(stop, high)):
                 values = dest.values_at(dest.origin + unit)
                 inside = values is not None and not any(values[i] for i in dest.beyond_index)
-                if values is not None and inside and dest.kind_at(values) is None:
+                if values is not None and inside and dest.kind_at(values) is kind:
                     return dest.origin + unit
                 left -= 1
                 if not left:
