@@ -144,7 +144,7 @@ def by_api(text: str, settings: dict[str, object]) -> Answer:
         found = api.synthesize(text, **settings)
     except (InputError, InputErrors):
         return Answer(("input",), None, time.process_time() - began)
-    words = (found.found, round(found.cycles, 5) if found.found else None, found.optimal)
+    words = (found.found, round(found.cycles, 5) if found.found else None, found.optimal, tuple(found.restricted))
     return Answer(words, found.plan if found.found else None, time.process_time() - began)
 
 
@@ -168,7 +168,7 @@ def by_json(text: str, settings: dict[str, object]) -> Answer:
     (data,) = json.loads(out.getvalue())
     plan = re.sub(r'target = ".*shim"', f'target = "{SHIM}"', data.get("plan") or "") or None
     cycles = round(data["cycles"], 5) if plan and data.get("cycles") is not None else None
-    return Answer((plan is not None, cycles, data.get("optimal")), plan, seconds)
+    return Answer((plan is not None, cycles, data.get("optimal"), tuple(data.get("restricted", ()))), plan, seconds)
 
 
 def proved(plan: str) -> bool:
@@ -200,7 +200,8 @@ def judged(move: Drawn, seed: int, limit: float, brute: bool) -> tuple[Counter[s
         wrong.append(f"unequal: {answers[0].words} {answers[1].words} {move.settings}\n{texts[0]}\n{texts[1]}")
     if brute and answers and answers[0].plan and answers[0].words[2] and move.machine == "rngd":
         told["claims of OPTIMAL"] += 1
-        told["rivals"] += (beaten := rivals(move, float(answers[0].words[1])))[0]  # type: ignore[arg-type]
+        claim, space = float(answers[0].words[1]), answers[0].words[3]  # type: ignore[arg-type]
+        told["rivals"] += (beaten := rivals(move, claim, own="engines that serve their own cluster" in space))[0]  # type: ignore[operator]
         wrong += [f"beaten: {answers[0].words} by {beaten[1]}\n{beaten[2]}"] if beaten[2] else []
     slow = max((a.seconds for a in answers), default=0.0)
     return told, wrong, slow, f"{move.settings}\n{texts[0]}"
@@ -209,16 +210,18 @@ def judged(move: Drawn, seed: int, limit: float, brute: bool) -> tuple[Counter[s
 # ---------------------------------------------------------------- brute force
 
 
-def rivals(move: Drawn, claim: float, most: int = 400) -> tuple[int, float, str]:
+def rivals(move: Drawn, claim: float, most: int = 400, *, own: bool) -> tuple[int, float, str]:
     """How many plans were written and priced; the price and text of one that is proved and cheaper, in the closed form
-    and in the simulator.
+    and in the simulator. `own`: only of those whose engines serve their own cluster, as the claim says.
     """
     profile, count = str(move.settings["profile"]), 0
     for text in written_plans(move):
+        if own and "cluster = 1" in text:
+            continue
         count += 1
         price = api.price(text, profile=profile).cycles
         if price < claim - HAIR and proved(text):
-            played = simulate(api.program_of(api.load(text), "move"), "rngd", profile).cycles
+            played = simulate(api.program_of(api.load(text), "move"), profile).cycles
             if played < claim - HAIR:
                 return count, max(price, played), text
         if count >= most:

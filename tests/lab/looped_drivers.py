@@ -145,7 +145,8 @@ def _wrong(launched: Sequence[tuple[int, int, int] | None]) -> str:
             return "a launch of no bytes"
         if max(to, source) + length > 1 << 64:
             return "a launch that leaves the address space"
-        if any(at < source + length and source < at + size for at, size in (*flying, (to, length))):
+        others = flying if to == source else [*flying, (to, length)]  # onto itself: nothing changes
+        if any(at < source + length and source < at + size for at, size in others):
             return f"{source:#x} is read while it is written"
         flying.append((to, length))
     return ""
