@@ -130,6 +130,13 @@ def _read(doc: Document, folder: FilePath, override: str | None, partly: bool = 
     return plan
 
 
+def _used(table: schema.ProgramTable) -> set[str]:
+    """Names of the transfers and accesses that the steps do."""
+    said = [one for step in table.step for one in (step.transfer, step.access)]
+    lists = [one for one in said if isinstance(one, list)]
+    return {one for one in said if isinstance(one, str)} | {name for names in lists for name in names}
+
+
 def _error(doc: Document, complaint: schema.Complaint) -> InputError:
     span = doc.key_span(complaint.path) if complaint.at_key else doc.span(complaint.path)
     return InputError(complaint.message, span, complaint.hint)
@@ -168,8 +175,9 @@ class PlanReader(EntryReader):
         kept = [transfer for transfer in transfers if transfer is not None]
         taken = [access for access in accesses if access is not None]
         indirects = self._indirects()
-        programs, regions = self._programs(kept, taken, indirects)
+        programs, regions = self._programs(kept, taken, indirects, unread)
         kernels = self._kernels()
+        left = {one.name for one in unread}  # judged by what was read of it, a verdict would be one of another entry
         return Plan(
             path=self.doc.source.name,
             source=self.doc.source,
@@ -177,8 +185,8 @@ class PlanReader(EntryReader):
             axes=MappingProxyType(self.texts.axes),
             lets=MappingProxyType(self.texts.lets),
             targets=MappingProxyType(dict(self.known.values())),
-            transfers=tuple(kept),
-            accesses=tuple(taken),
+            transfers=tuple(one for one in kept if one.name not in left),
+            accesses=tuple(one for one in taken if one.name not in left),
             problems=tuple(self.empty_axis(name) for name, size in self.texts.axes.items() if size == 0),
             programs=programs,
             regions=regions,
@@ -207,8 +215,9 @@ class PlanReader(EntryReader):
         return tuple(one for one in found if one is not None)
 
     def _programs(
-        self, transfers: list[PlanTransfer], accesses: list[Access], indirects: tuple[Indirect, ...]
-    ) -> tuple[tuple[Program, ...], tuple[Region, ...]]:
+        self, transfers: list[PlanTransfer], accesses: list[Access], indirects: tuple[Indirect, ...],
+        unread: list[Unread],
+    ) -> tuple[tuple[Program, ...], tuple[Region, ...]]:  # fmt: skip
         if not self.table.region and not self.table.program:
             return (), ()
         from dmaverify.plan.programs import Parts, read_program, read_region
@@ -220,8 +229,18 @@ class PlanReader(EntryReader):
             {region.name: region for region in regions if region is not None},
             {one.name: one for one in indirects},
         )
-        programs = [self.collect(partial(read_program, self, *item, found)) for item in self.table.program.items()]
-        return tuple(p for p in programs if p is not None), tuple(found.regions.values())
+        programs = []
+        for name, table in self.table.program.items():
+            lost = next((one for one in unread if one.name in _used(table)), None)
+            whole = lost is None or lost.name in found.transfers or lost.name in found.accesses
+            program = self.collect(partial(read_program, self, name, table, found)) if whole else None
+            if lost is not None:
+                span = self.doc.key_span(("program", name))
+                error = InputError(f"a step does `{lost.name}`, which cannot be read", span, "mend that first")
+                unread.append(Unread(name, (error,), span.line))
+            elif program is not None:
+                programs.append(program)
+        return tuple(programs), tuple(found.regions.values())
 
     def _kernels(self) -> tuple[PlanKernel, ...]:
         if not self.table.kernel:

@@ -771,6 +771,43 @@ def test_an_entry_that_cannot_be_read_is_an_error_and_the_others_are_judged() ->
     assert load(HALF, "good").names == ("good",)
 
 
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        ("[8:slice_stride, 256:1]:256 DM/D@(0, 0, 0, 33554432)", {"move": "proved", "p": "proved", "q": "proved"}),
+        ("[8:slice_stride, 256:1:256 DM/D@(0, 0, 0, 33554432)", {"move": "error", "p": "error", "q": "proved"}),
+    ],
+)
+def test_a_move_is_not_judged_by_those_of_its_commands_that_can_be_read(read: str, said: dict[str, str]) -> None:
+    from dmaverify.jobs.load import check
+
+    text = (
+        'schema = 1\ntarget = "rngd"\n[axes]\nA = 16\nC = 256\n[transfer.load]\ndtype = "i8"\n'
+        'source = { tier = "hbm", element = "A, C" }\ndest = { tier = "dm", slice = "A", element = "C" }\n'
+        'stream = { time = "A", packet = "C" }\n[transfer.move]\ndtype = "i8"\n'
+        'source = { tier = "dm", slice = "A", element = "C" }\n'
+        'dest = { tier = "hbm", base = 65536, element = "A, C" }\n'
+        '[[transfer.move.command]]\nread = "[8:slice_stride, 256:1]:256 DM/D@0"\n'
+        'write = "[8:256, 256:1]:256 HBM/D@65536"\n'
+        f'[[transfer.move.command]]\nread = "{read}"\nwrite = "[8:256, 256:1]:256 HBM/D@67584"\n'
+        '[program.p]\nstep = [{ transfer = "load" }, { transfer = "move", after = ["load"] }]\n'
+        '[program.q]\nstep = [{ transfer = "load" }]\n'
+    )
+    found = [(verdict.name, verdict.status.value) for verdict in check(text)]
+    assert found == [("load", "proved"), *said.items()]
+    if said["p"] == "error":
+        assert [one.message for one in errors_of(text)] == ["`[` is not closed"]
+
+
+def test_a_program_is_not_read_whose_step_is_not() -> None:
+    from dmaverify.jobs.load import check
+
+    text = HALF + '[program.p]\nstep = [{ transfer = "good" }, { access = ["worse"] }]\n'
+    found = {v.name: [f.message for f in v.findings if f.severity.value == "error"] for v in check(text)}
+    assert found["p"] == ["a step does `worse`, which cannot be read"]
+    assert not found["good"]
+
+
 def test_the_data_of_a_machine_is_told_as_such_and_no_plan_is() -> None:
     machine = 'schema = 1\nname = "m"\n[tier.gm]\ntitle = "memory"\n[engines]\nkinds = ["dma"]\n'
     with pytest.raises(InputErrors) as one:

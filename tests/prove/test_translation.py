@@ -145,8 +145,8 @@ def test_programs_that_are_not_proved_equal_are_not_called_different(
         monkeypatch.setattr(translation, "_runs", lambda nests: None)
     text = plan([], 32768, 1500, 1536) + 'stream = { time = "A", packet = "B" }\n'
     for first in (0, BIG // 2):  # packets across rows and their padding, which the stream leaves
-        text += '[[transfer.t.command]]\nread = "[6144:4096, 4096:1]:4096 HBM/D@%d"\n' % first
-        text += 'write = "[6144:4096, 4096:1]:4096 HBM/D@%d"\n' % (2**30 + first)
+        text += f'[[transfer.t.command]]\nread = "[6144:4096, 4096:1]:4096 HBM/D@{first}"\n'
+        text += f'write = "[6144:4096, 4096:1]:4096 HBM/D@{2**30 + first}"\n'
     (verdict,) = api.check(text, "t", options=OPTIONS)
     assert verdict.status is (Status.PROVED if known else Status.UNKNOWN)
     assert not verdict.errors
