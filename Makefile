@@ -25,7 +25,7 @@ help:
 	@echo "make docs       the documentation as a site in docs/_build/html, offline"
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
-	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds, SIZES=... with symbols)"
+	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds, SIZES=... with symbols, LIMITS=... of proofs)"
 	@echo "make fuzz-pto   random kernels and planted faults against the byte-wise interpreter, about 40 minutes"
 	@echo "make planted-rust  720 faults of eighteen kinds in kernels: refuted for the reason planted, one minute"
 	@echo "make fuzz-idma  mutants of iDMA texts in every form, texts read back, drawn C drivers against gcc, pairs of them"
@@ -93,6 +93,7 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES) --alone
 	$(BIN)/python tests/fuzz/size_mutants.py
 	$(BIN)/python tests/fuzz/size_guards.py
+	$(BIN)/python tests/fuzz/limits.py $(LIMITS)
 
 fuzz-inputs: $(STAMP)
 	$(BIN)/python tests/fuzz/inputs.py --keep $(ARGS)
