@@ -3,9 +3,9 @@
     python tests/fuzz/limits.py [WORD...] [--count 12] [--start 0] [--value 1] [--examples]
 
 Files of the generators, and with `--examples` those of the repository, are judged as they are and again with one limit
-changed, in a process of its own. Told is an obligation that was proved and is refuted, or the other way round; a file of
-which everything is proved and was not; and an entry that ends in an error of the tool. `WORD`: only limits with that in their names.
-Exit code 1 where there is one.
+changed, in a process of its own. Told is an obligation that was proved and is refuted, or the other way round; a file
+of which everything is proved and was not; and an entry that ends in an error of the tool. `WORD`: only limits with
+that in their names. Exit code 1 where there is one.
 """
 
 from __future__ import annotations
