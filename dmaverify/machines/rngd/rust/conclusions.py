@@ -55,10 +55,12 @@ def conclude(reader: Sites, item: Item) -> None:
     told_at = _told_at(reader, item, None, None, listed) if doubt is not None else None
     if told_at is not None and doubt is not None:
         told_at.leave_open(doubt)
-    if listed and len(ledger.born) > 1:
-        held = _told_at(reader, item, None, None, listed)
-        if held is not None:
-            held.ledgers.append((item.name, ledger))
+    held = _told_at(reader, item, None, None, listed) if listed else None
+    if held is not None:
+        for called in reader.walk.unread:
+            why = f"what {called} does is not known here"
+            held.leave_open(Unjudged("core/definite", why, False, f"{called} leaves neither a loop nor a function"))
+        held.ledgers += [(item.name, ledger)] if len(ledger.born) > 1 else []
 
 
 def _never_ends(item: Item, stops: Sequence[OnWay]) -> Unjudged | None:
