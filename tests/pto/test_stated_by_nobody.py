@@ -72,7 +72,9 @@ def test_that_a_flag_from_a_pipe_to_itself_orders_it_is_a_condition(
         ("func.call @other(%z) : (i64) -> ()", "@other, which is not in this file,"),
         ("scf.for %i = %z to %l step %one : i64 {\n    pto.mystery\n  }", "pto.mystery"),
         ("pto.section.cube {\n    pto.mystery\n  }", "pto.mystery"),  # one word alone, and no attribute
-        ("pto.section.vector {\n    pto.mystery\n  } {flag}", "pto.mystery"),
+        ("pto.section.vector {\n    pto.mystery\n  } {pto.flag}", "pto.mystery"),
+        ("pto.barrier #pto.pipe<PIPE_ALL> {mystery = 1 : i64}", "the attribute `mystery` of pto.barrier"),
+        ("pto.barrier #pto.pipe<PIPE_ALL> {pto.tag = 1 : i64}", ""),
         ("%f = arith.constant false\n  scf.if %f {\n    pto.mystery\n  }", ""),  # it never runs
         ("%u = pto.get_block_idx -> i64", ""),
         ("%u = math.absi %z : i64", ""),

@@ -17,7 +17,7 @@ from dmaverify.machines.pto.buffers import LOADS
 from dmaverify.machines.pto.control import DMA
 from dmaverify.machines.pto.cube import CROSS, TILE_PIPE, CubeReader
 from dmaverify.machines.pto.functions import FoundFunction, functions_in
-from dmaverify.machines.pto.generic import PREDICATES, attributes, is_generic
+from dmaverify.machines.pto.generic import PREDICATES, attributes, foreign_attributes, is_generic
 from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.mlir import MlirFile, Op, read_mlir, walk
 from dmaverify.machines.pto.ops import (
@@ -153,6 +153,7 @@ class _FunctionReader(VectorReader, CubeReader, TileReader, RankReader):
             return self.graph(ops)
         out: list[Stmt] = []
         for op in ops:
+            out += [self.foreign_effects(op, f"the attribute `{one}` of {op.name}") for one in foreign_attributes(op)]
             try:
                 found = self._stmt(op)
             except InputError as error:
