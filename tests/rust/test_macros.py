@@ -59,3 +59,11 @@ def test_a_macro_that_a_macro_makes_in_a_block_is_not_known() -> None:
 def test_that_a_macro_of_another_crate_leaves_no_loop_is_a_condition(line: str, told: str) -> None:
     """It may expand to `continue`, and then a tile of the tensor is never written."""
     assert judged("", f"for i in 0..4 {{ {line} {TILE} }}") == told
+
+
+@pytest.mark.parametrize(("attribute", "told"), [
+    ("#[traced]", "given"), ("#[other::unroll(4)]", "given"), ("#[inline(always)]", "proved"), ("#[cfg_attr(test, inline)]", "proved"),
+    ("/// Copies all.", "proved"),
+])  # fmt: skip
+def test_that_an_attribute_of_another_crate_leaves_a_kernel_as_it_is_is_a_condition(attribute: str, told: str) -> None:
+    assert judged(f"{attribute}", f"for i in 0..4 {{ {TILE} }}") == told
