@@ -290,3 +290,21 @@ def test_that_a_pragma_changes_nothing_of_what_is_launched_is_a_condition(pragma
     """`omp parallel` runs the statement behind it once on every core."""
     found = driver(f"\n{pragma}\nfor (int i = 0; i < 2; i++) {GO.format(64)}\n")
     assert list(found.conditions) == ([] if supposed is None else [supposed])
+
+
+@pytest.mark.parametrize(
+    ("attribute", "supposed"),
+    [
+        ("__attribute__((weak))", "__attribute__((weak))"),
+        ("__attribute__ ((unused, __cleanup__ (done)))", "__attribute__((__cleanup__ (done)))"),
+        ('__attribute__((noinline, section(".text.l1")))', None),
+    ],
+)
+def test_that_an_attribute_changes_nothing_of_what_is_launched_is_a_condition(
+    attribute: str, supposed: str | None
+) -> None:
+    """What is weak may be another function, `cleanup` calls one, `mode` makes another type."""
+    found = driver(f"wait(); {GO.format(64)}", f"{attribute} void wait(void) {{ snrt_dma_wait_all(); }}\n")
+    assert [one for one in found.conditions if "attribute" in one] == (
+        [] if supposed is None else [f"`{supposed}` changes nothing of what is launched"]
+    )

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.arguments import Arguments, KnownArray, Stopped, Symbols
+from dmaverify.machines.idma.c.beside import said_beside
 from dmaverify.machines.idma.c.cases import STAYS
 from dmaverify.machines.idma.c.code import File, Part, no_c, read_c
 from dmaverify.machines.idma.c.doubts import Doubted
@@ -143,8 +144,7 @@ def _collected(
     launcher = kind(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
     launcher.chained, launcher.fetch = front_end == "desc64", fetch
     launcher.file.packs = re.search(r"[Pp]ragma\b[^\n]*\bpack\b", text.source.text) is not None
-    for said in _PRAGMAS.findall(text.source.text):
-        launcher.conditions[f"`#pragma {said}` changes nothing of what is launched"] = None
+    launcher.conditions |= dict.fromkeys(said_beside(text.source.text))
     launcher.file.names, launcher.file.volatiles = text.names, text.volatiles
     launcher.file.others = others_in(text.source.text)
     launcher.file.structs = {name: [*found] for name, found in text.structs.items()}
@@ -249,12 +249,6 @@ def _inner(launcher: Launcher, runs: Sequence[FunctionLaunches]) -> list[Functio
     return [one for one in found if one.told or one.doubts]
 
 
-_PRAGMAS = re.compile(
-    r"^[ \t]*#[ \t]*pragma[ \t]+"
-    r"(?!(?:once|pack|GCC|clang|STDC|(?:no)?unroll|(?:push|pop)_macro|(?:end)?region|message)\b)(\S[^\n]*?)[ \t\r]*$",
-    re.MULTILINE,
-)
-"""Pragmas that may change what a statement does, or who runs it (`omp parallel`): not those of layout and warnings."""
 _REACHES = re.compile(r"__attribute|\[\[|##|\b_?_?asm\b|\bpragma\b", re.IGNORECASE)
 """What may name a function, or call it, without a word of C."""
 
