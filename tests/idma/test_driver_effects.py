@@ -275,3 +275,36 @@ def test_a_macro_of_two_meanings_may_launch(text: str, told: int) -> None:
 def test_text_that_is_no_c_is_told_by_its_line() -> None:
     assert lengths(f"\nint x = ;\n{GO.format('x')}") == "line 3 is not read as C: `int x = ;`"
     assert lengths(f"\nint x = 3;\n{GO.format('x')}") == [3]
+
+
+@pytest.mark.parametrize(
+    ("pragma", "supposed"),
+    [
+        ("#pragma omp parallel for", "`#pragma omp parallel for` changes nothing of what is launched"),
+        ("  # pragma weak f = g", "`#pragma weak f = g` changes nothing of what is launched"),
+        ("#pragma GCC unroll 4", None),
+        ("#pragma pack(push, 1)", None),  # of layout: what it lays out is not known
+    ],
+)
+def test_that_a_pragma_changes_nothing_of_what_is_launched_is_a_condition(pragma: str, supposed: str | None) -> None:
+    """`omp parallel` runs the statement behind it once on every core."""
+    found = driver(f"\n{pragma}\nfor (int i = 0; i < 2; i++) {GO.format(64)}\n")
+    assert list(found.conditions) == ([] if supposed is None else [supposed])
+
+
+@pytest.mark.parametrize(
+    ("attribute", "supposed"),
+    [
+        ("__attribute__((weak))", "__attribute__((weak))"),
+        ("__attribute__ ((unused, __cleanup__ (done)))", "__attribute__((__cleanup__ (done)))"),
+        ('__attribute__((noinline, section(".text.l1")))', None),
+    ],
+)
+def test_that_an_attribute_changes_nothing_of_what_is_launched_is_a_condition(
+    attribute: str, supposed: str | None
+) -> None:
+    """What is weak may be another function, `cleanup` calls one, `mode` makes another type."""
+    found = driver(f"wait(); {GO.format(64)}", f"{attribute} void wait(void) {{ snrt_dma_wait_all(); }}\n")
+    assert [one for one in found.conditions if "attribute" in one] == (
+        [] if supposed is None else [f"`{supposed}` changes nothing of what is launched"]
+    )

@@ -60,3 +60,29 @@ def test_that_a_flag_from_a_pipe_to_itself_orders_it_is_a_condition(
     found = verdict(store=STORE, between=between)
     assert found.status is status, [f.message for f in found.findings]
     assert any("to itself orders it" in one for one in found.conditions) == supposed
+
+
+@pytest.mark.parametrize(
+    ("between", "who"),
+    [
+        ("pto.mystery", "pto.mystery"),
+        ("pto.set_mystery %z : i64", "pto.set_mystery"),
+        ("%u = other.op %z : i64", "other.op"),
+        ("pto.vmystery", "pto.vmystery"),
+        ("func.call @other(%z) : (i64) -> ()", "@other, which is not in this file,"),
+        ("scf.for %i = %z to %l step %one : i64 {\n    pto.mystery\n  }", "pto.mystery"),
+        ("pto.section.cube {\n    pto.mystery\n  }", "pto.mystery"),  # one word alone, and no attribute
+        ("pto.section.vector {\n    pto.mystery\n  } {pto.flag}", "pto.mystery"),
+        ("pto.barrier #pto.pipe<PIPE_ALL> {mystery = 1 : i64}", "the attribute `mystery` of pto.barrier"),
+        ("pto.barrier #pto.pipe<PIPE_ALL> {pto.tag = 1 : i64}", ""),
+        ("%f = arith.constant false\n  scf.if %f {\n    pto.mystery\n  }", ""),  # it never runs
+        ("%u = pto.get_block_idx -> i64", ""),
+        ("%u = math.absi %z : i64", ""),
+    ],
+)
+def test_that_an_operation_nobody_knows_breaks_nothing_is_a_condition(between: str, who: str) -> None:
+    """It may write at an address, set a register or order others, though its text names no memory."""
+    found = verdict(**{"from": "%o"}, between=between)
+    assert found.status is Status.PROVED, [f.message for f in found.findings]
+    supposed = [f"what {who} does breaks nothing"] if who else []
+    assert [one for one in found.conditions if "breaks nothing" in one] == supposed

@@ -50,3 +50,20 @@ def test_a_macro_that_a_macro_makes_in_a_block_is_not_known() -> None:
         "macro_rules! t { () => { 4 } } macro_rules! u { ($n:ident, $v:expr) => { macro_rules! $n { () => { $v } } } }"
     )
     assert judged(before, f"u!(t, 3); for i in 0..t!() {{ {TILE} }}") == "unknown"
+
+
+@pytest.mark.parametrize(("line", "told"), [
+    ("skip!(i);", "given"), ("other::skip! { i }", "given"), ("let _n = skip!(i);", "given"), ("if false { skip!(i); }", "proved"),
+    ("println!(\"{i}\");", "proved"), ("dbg!(i);", "proved"), ("debug_assert!(i < 9);", "proved"),
+])  # fmt: skip
+def test_that_a_macro_of_another_crate_leaves_no_loop_is_a_condition(line: str, told: str) -> None:
+    """It may expand to `continue`, and then a tile of the tensor is never written."""
+    assert judged("", f"for i in 0..4 {{ {line} {TILE} }}") == told
+
+
+@pytest.mark.parametrize(("attribute", "told"), [
+    ("#[traced]", "given"), ("#[other::unroll(4)]", "given"), ("#[inline(always)]", "proved"), ("#[cfg_attr(test, inline)]", "proved"),
+    ("/// Copies all.", "proved"),
+])  # fmt: skip
+def test_that_an_attribute_of_another_crate_leaves_a_kernel_as_it_is_is_a_condition(attribute: str, told: str) -> None:
+    assert judged(f"{attribute}", f"for i in 0..4 {{ {TILE} }}") == told

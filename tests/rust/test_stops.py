@@ -244,7 +244,8 @@ def test_a_call_that_is_not_followed_may_stop_for_any_number_that_a_run_is_given
     """That it comes back for some was taken for granted (PROVED, without a condition)."""
     assert judged(f"let k = {call}; if {back} {{ {ALL} }}", GIVEN, OWN) == "unknown"
     assert judged(f"let k = {call}; {ALL}", GIVEN, OWN) == "given"
-    assert judged(f"if c {{ let k = {call}; }} {ALL}", f"{GIVEN}, c: bool", OWN) == "proved"
+    told = "given" if "!" in call else "proved"  # a macro may leave the function
+    assert judged(f"if c {{ let k = {call}; }} {ALL}", f"{GIVEN}, c: bool", OWN) == told
     assert judged(f"if {back} {{ {ALL} }} let k = {call};", GIVEN, OWN) == "unknown"
 
 

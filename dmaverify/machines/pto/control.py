@@ -360,6 +360,10 @@ class ControlReader(BufferReader):
             cursor.at += 1
         return self._arguments(replace(op, tokens=cursor.tokens[cursor.at :])), ops
 
+    def foreign_effects(self, op: Op, who: str) -> Assumed:
+        """That what nobody says of an operation touches no byte, register or order which is judged."""
+        return Assumed(op.span, f"what {who} does breaks nothing", unsaid=True)
+
     def _outside(self, op: Op, name: str, given: Sequence[Operand]) -> list[Stmt]:
         """A function of another file: what it does with pointers is not known."""
         self.passed[op.name] += 1
@@ -368,9 +372,7 @@ class ControlReader(BufferReader):
         if any(k.space == "ub" for k in known) or "tile_buf" in words:
             said = f"@{name} is not in this file: which bytes of UB it reads and writes is open"
             out.append(UnreadOp(op.name_span, said, "check it together with the function"))
-        if any(k.kind == "pointer" for k in known) or "tensor_view" in words:
-            said = f"what @{name}, which is not in this file, does with its pointers breaks nothing"
-            out.append(Assumed(op.span, said, unsaid=True))
+        out.append(self.foreign_effects(op, f"@{name}, which is not in this file,"))
         return [*out, self._results_of(op)] if op.results else out
 
 

@@ -24,6 +24,16 @@ _SEGMENTS = {
     STORE: ("src", "dst", "len", "n", "nsrc", "ndst", "l2", "counts", "srcs", "dsts"),
     LOCAL: ("src", "dst", "len", "n", "nsrc", "ndst"),
 }
+_ATTRIBUTES = frozenset((
+    "accToVecMode", "atomicType", "auto", "base", "cmp", "cmpMode", "coalesce", "compact", "config", "dir_mask",
+    "dist", "dst_pipe", "event_id", "exhausted", "flag_base", "gatherOob", "has_pad", "highPrecision", "isMSB",
+    "layout", "local_slot_num", "location", "mask", "maskPattern", "mn", "mode", "mx", "name", "nosplit", "notifyOp",
+    "offset", "operandSegmentSizes", "order", "pad", "part", "peer_func", "pipe", "position", "precision_mode",
+    "quant_type", "reluPreMode", "rmode", "rnd", "rounds", "s_fractal_size", "sat", "sat_mode", "scatterAtomicOp",
+    "scatterOob", "size", "slayout", "slot_num", "slot_size", "split", "src0eqdst", "src1Col", "src_pipe", "stPhase",
+    "transpose", "upperOrLower",
+))  # fmt: skip
+"""Attributes of operations that are looked at where they matter; others, but those of other dialects, may matter."""
 _MANY = ("counts", "srcs", "dsts")
 _MAYBE = {LOAD: ("pad", "left", "right"), STORE: ("l2",), LOCAL: ()}
 
@@ -60,6 +70,12 @@ def attributes(op: Op) -> dict[str, tuple[Token, ...]]:
         elif name is not None and not (mark == "=" and not value and op.tokens[index - 1].text.strip('"') == name):
             value.append(token)
     return found
+
+
+def foreign_attributes(op: Op) -> list[str]:
+    """Attributes of an operation of PTO that no document names. Those with a prefix (`pto.tag`) say nothing of it."""
+    names = attributes(op) if op.name.startswith("pto.") else ()
+    return [name for name in names if name not in _ATTRIBUTES and "." not in name]
 
 
 def word_in(tokens: Sequence[Token], prefix: str) -> str:

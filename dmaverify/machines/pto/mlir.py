@@ -36,6 +36,7 @@ _BARE = frozenset({"return", "module", "func", "call", "unreachable"})
 _HOLDS_REGION = frozenset(
     ["module", "builtin.module", "func.func"]
     + [f"scf.{name}" for name in ("for", "if", "while", "forall", "parallel", "execute_region", "index_switch")]
+    + [f"pto.{name}" for name in ("vecscope", "strict_vecscope", "fusion_region", "section.vector", "section.cube")]
 )
 _TYPE = re.compile(r"(?:i|si|ui|f|bf|tf)\d+\w*|index|none|true|false")
 _NUMBER_TYPE = re.compile(r"(?:i|si|ui|f|bf|tf)\d+|index")

@@ -17,7 +17,7 @@ from dmaverify.machines.pto.buffers import LOADS
 from dmaverify.machines.pto.control import DMA
 from dmaverify.machines.pto.cube import CROSS, TILE_PIPE, CubeReader
 from dmaverify.machines.pto.functions import FoundFunction, functions_in
-from dmaverify.machines.pto.generic import PREDICATES, attributes, is_generic
+from dmaverify.machines.pto.generic import PREDICATES, attributes, foreign_attributes, is_generic
 from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.mlir import MlirFile, Op, read_mlir, walk
 from dmaverify.machines.pto.ops import (
@@ -58,6 +58,11 @@ _SPEAKS = re.compile(
     r"|pto\.(get_\w+|declare_tile|set_ffts|(ai[cv]_)?initialize_(\w+_)?pipe)|" + TILE_PIPE.pattern
 )
 """Operations that at most speak of a buffer; what else names one may read and write it."""
+_NO_EFFECT = re.compile(
+    r"(scf|affine|func)\..*|return|module|llvm\.(mlir\.(constant|undef|poison|zero)|return)"
+    r"|pto\.(init_align|import_reserved_buffer|tfree)|" + CROSS.pattern
+)
+"""Operations beside those that, where they name no memory, are known to change no register and to order nothing."""
 _ORDERS = re.compile(r"pto\.\w*(event|barrier|fence|sync|semaphore|signal|notify|wait|flag|lock|buf(?!fer))\w*(\.\w+)*")
 """Operations that may order others."""
 _BY_FLAGS = "use pto.set_flag, pto.wait_flag and pto.barrier"
@@ -148,6 +153,7 @@ class _FunctionReader(VectorReader, CubeReader, TileReader, RankReader):
             return self.graph(ops)
         out: list[Stmt] = []
         for op in ops:
+            out += [self.foreign_effects(op, f"the attribute `{one}` of {op.name}") for one in foreign_attributes(op)]
             try:
                 found = self._stmt(op)
             except InputError as error:
@@ -155,6 +161,7 @@ class _FunctionReader(VectorReader, CubeReader, TileReader, RankReader):
                 if self.cube and not orders and not _moves(op.name):
                     self.passed[op.name] += 1
                     self._unknown(op)
+                    out.append(self.foreign_effects(op, op.name))
                     continue
                 found = UnreadOp(error.span or op.name_span, error.message, error.hint or "", orders=orders)
                 self._unknown(op)
@@ -286,6 +293,8 @@ class _FunctionReader(VectorReader, CubeReader, TileReader, RankReader):
                 out.append(UnreadOp(op.name_span, said, "what it may touch begins at the pointers that it names"))
             elif _ORDERS.fullmatch(name) and not CROSS.fullmatch(name):
                 out.append(UnreadOp(op.name_span, f"{name} is not known: it may order others", _BY_FLAGS, orders=True))
+            elif not _NO_EFFECT.fullmatch(name):
+                out.append(self.foreign_effects(op, name))
         out += self.uses(op)
         if held := [s for s in deep(inside) if not isinstance(s, QUIET)]:
             said = f"{name}: its region holds {_kind_of(held)}, and how often it runs is not known"

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.arguments import Arguments, KnownArray, Stopped, Symbols
+from dmaverify.machines.idma.c.beside import said_beside
 from dmaverify.machines.idma.c.cases import STAYS
 from dmaverify.machines.idma.c.code import File, Part, no_c, read_c
 from dmaverify.machines.idma.c.doubts import Doubted
@@ -143,6 +144,7 @@ def _collected(
     launcher = kind(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
     launcher.chained, launcher.fetch = front_end == "desc64", fetch
     launcher.file.packs = re.search(r"[Pp]ragma\b[^\n]*\bpack\b", text.source.text) is not None
+    launcher.conditions |= dict.fromkeys(said_beside(text.source.text))
     launcher.file.names, launcher.file.volatiles = text.names, text.volatiles
     launcher.file.others = others_in(text.source.text)
     launcher.file.structs = {name: [*found] for name, found in text.structs.items()}

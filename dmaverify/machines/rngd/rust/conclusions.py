@@ -9,6 +9,7 @@ ends; where nobody knows of one, that there is one is a condition.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,21 @@ if TYPE_CHECKING:
     from dmaverify.errors import Span
 
 NO_RUST = "cannot be read as Rust"
+
+
+_ATTRIBUTE = re.compile(r"#\[\s*(?:unsafe\s*\(\s*)?((?:\w+\s*::\s*)*(\w+))")
+_OF_RUSTC = frozenset((
+    "allow", "cfg", "cfg_attr", "cold", "deny", "deprecated", "derive", "device", "doc", "expect", "export_name",
+    "forbid", "ignore", "inline", "link_section", "main", "must_use", "no_mangle", "primitive", "should_panic", "skip",
+    "target_feature", "test", "track_caller", "warn",
+))  # fmt: skip
+"""Attributes of the compiler, of its tools and of the vendor's library: none of them changes what a function does."""
+
+
+def _foreign_attribute(text: str) -> str:
+    """The attribute where it may be a macro of another crate, which makes another function of the one below it."""
+    found = _ATTRIBUTE.match(text)
+    return f"`#[{found[1]}]`" if found is not None and found[2] not in _OF_RUSTC else ""
 
 
 def conclude(reader: Sites, item: Item) -> None:
@@ -55,10 +71,15 @@ def conclude(reader: Sites, item: Item) -> None:
     told_at = _told_at(reader, item, None, None, listed) if doubt is not None else None
     if told_at is not None and doubt is not None:
         told_at.leave_open(doubt)
-    if listed and len(ledger.born) > 1:
-        held = _told_at(reader, item, None, None, listed)
-        if held is not None:
-            held.ledgers.append((item.name, ledger))
+    held = _told_at(reader, item, None, None, listed) if listed else None
+    if held is not None:
+        for called in reader.walk.unread:
+            why = f"what {called} does is not known here"
+            held.leave_open(Unjudged("core/definite", why, False, f"{called} leaves neither a loop nor a function"))
+        for named in filter(None, map(_foreign_attribute, item.attributes)):
+            why = f"what {named} makes of `{item.name}` is not known here"
+            held.leave_open(Unjudged("core/definite", why, False, f"{named} leaves `{item.name}` as it is written"))
+        held.ledgers += [(item.name, ledger)] if len(ledger.born) > 1 else []
 
 
 def _never_ends(item: Item, stops: Sequence[OnWay]) -> Unjudged | None:

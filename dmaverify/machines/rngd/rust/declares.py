@@ -32,6 +32,8 @@ ASSERTS = {"assert": "", "assert_eq": "==", "assert_ne": "!="}
 """Macros that stop, that print what they are given, and that ask (of two values, how they compare)."""
 KNOWN_MACROS = {*PRINTS, *ASSERTS, *(f"debug_{name}" for name in ASSERTS), "vec", "axes", "m", "matches"}
 """Macros of the standard library and the vendor's: they declare no function, and read what they are given."""
+LEAVES_NOTHING = {"cfg", "concat", "dbg", "env", "format_args", "line", "module_path", "stringify", "write", "writeln"}
+"""Other macros of the standard library: what is behind them runs."""
 _NO_ITEMS = {*KNOWN_MACROS, "thread_local", "compile_error", "macro_rules"}
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.buffers import tensors_in
 from dmaverify.machines.rngd.rust.code import arguments_in, child, named, parse_fragment
-from dmaverify.machines.rngd.rust.declares import ASSERTS, KNOWN_MACROS, STOPS
+from dmaverify.machines.rngd.rust.declares import ASSERTS, KNOWN_MACROS, LEAVES_NOTHING, STOPS
 from dmaverify.machines.rngd.rust.endings import ASSERTIONS, build_choice
 from dmaverify.machines.rngd.rust.expressions import Expressions
 from dmaverify.machines.rngd.rust.fragments import plain
@@ -61,6 +61,8 @@ class Invocations(Expressions):
         text = plain(code.text(body)[1:-1])
         if rules is not None or called not in (*KNOWN_MACROS, "i"):
             self._not_expanded(text if rules is None else None, frame)
+            if called not in LEAVES_NOTHING and not self.walk.dead:
+                self.walk.unread[f"`{called}!`"] = None
             self.comes_back(code, body, f"{called}!", Opaque(""), frame)
         if called == "vec":
             again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){[", "];}")

@@ -21,6 +21,7 @@ class WayWalk:
         self.path: Way = ()
         self.exits: list[tuple[int, OnWay]] = []  # (the scope that is left, when)
         self.stops: list[OnWay] = []  # when the whole program ends
+        self.unread: dict[str, None] = {}  # code that may leave a loop or a function, and is not read
         self.behind: list[OnWay] = []  # when it does in some turn of a loop
         self.scopes: list[tuple[int, str, str]] = []  # (number, kind, label)
         self.outside: list[frozenset[int]] = []  # values known before each loop that is read once for all turns

@@ -274,7 +274,7 @@ def _of_site(
     findings = _once(f for verdict in judged for f in _instanced(verdict, len(judged)))
     assumptions = [a for verdict in judged for a in verdict.assumptions if not a.startswith("for ")]
     if len(judged) > 1:
-        assumptions.insert(0, f"{len(judged)} instances: " + "; ".join(_instances(judged)))
+        assumptions.insert(0, ": ".join(filter(None, (f"{len(judged)} instances", "; ".join(_instances(judged))))))
     elif judged:
         assumptions = [*judged[0].assumptions]
     if site.build:
