@@ -894,7 +894,7 @@ def tensor_of(record, axes, lets, units):
         at, base = {k: v for k, v in base.items() if k != "element"}, base.get("element", 0)
     if isinstance(base, str):
         base = number(base, axes.get(None, {}))
-    if type(base) not in (int, Poly) or set(record) - {"tier", "base", *PLACES}:
+    if type(base) not in (int, Poly) or not surely(base) or set(record) - {"tier", "base", *PLACES}:
         raise Outside("a source or destination with more than mappings and a base")
     out = {place: mapping(str(record.get(place, "1")), axes, lets) for place in PLACES}
     return {**out, "tier": record.get("tier"), "base": base * units, "at": at}
@@ -926,8 +926,8 @@ def command_of(record, move, names, scale, units):
     both, packets, media = zip(*texts)
     if packets[0] != packets[1]:
         raise Refused("the packets of both sides differ")
-    if any(n < 1 for side in both for n, _ in side):
-        raise Refused("a loop that does not run")
+    if packets[0] < 1 or any(n < 1 for side in both for n, _ in side):
+        raise Refused("a packet of nothing, or a loop that does not run")
     loops = common(*both) or common(*map(merged, both))
     if loops is None:
         if any(prod(n for n, _ in side) != 1 for side in both):

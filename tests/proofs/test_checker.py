@@ -251,8 +251,8 @@ B = 8
 dtype = "i8"
 source = {{ tier = "hbm", base = {base}, element = "A, B" }}
 dest = {{ tier = "hbm", base = 4096, {key}element = "B, A" }}
-read = "[4:8, 8:1]:1 HBM/D@0"
-write = "[4:1, 8:4]:1 HBM/D@4096"
+read = "[4:8, 8:1]:{packet} HBM/D@{at}"
+write = "[4:1, 8:4]:{packet} HBM/D@4096"
 """
 
 
@@ -260,10 +260,13 @@ write = "[4:1, 8:4]:1 HBM/D@4096"
     ({}, "accept"), ({"before": 'assume = ["A > 5"]'}, "refuse"), ({"before": 'assume = ["A > 3"]'}, "accept"),
     ({"before": 'assume = ["3 | A"]'}, "refuse"), ({"key": 'slice = "1", '}, "outside"),
     ({"key": 'chip = "1", '}, "accept"), ({"base": "false"}, "outside"), ({"size": "true"}, "outside"),
-    ({"schema": "2"}, "outside"), ({"schema": "true"}, "outside"),
+    ({"schema": "2"}, "outside"), ({"schema": "true"}, "outside"), ({"packet": "0"}, "refuse"),
+    ({"base": "8", "at": "8"}, "accept"), ({"base": "-8", "at": "-8"}, "outside"),
 ])  # fmt: skip
 def test_a_plan_that_is_no_plan_is_not_accepted(changed: dict[str, str], answer: str, checker: ModuleType) -> None:
-    text = SMALL.format(**{"schema": "1", "before": "", "size": "4", "base": "0", "key": "", **changed})
+    text = SMALL.format(
+        **{"schema": "1", "before": "", "size": "4", "base": "0", "key": "", "packet": "1", "at": "0", **changed}
+    )
     assert checker.check_text(text, "t")[0] == answer
 
 
