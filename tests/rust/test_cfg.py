@@ -64,6 +64,10 @@ def test_names_mean_what_the_build_has(tmp_path, monkeypatch, defaults, asked, s
         ('#[cfg(any(feature = "a", feature = "b"))]', True), ('#[cfg(all(test, feature = "a"))]', True),
         ('#[cfg(all(test, feature = "b"))]', False), ('#[cfg(any(test, feature = "b"))]', True), ("#[cfg(test)]", True),
         ('#[cfg(not(any(feature = "a", test)))]', False), ("#[device(chip = 1)]", True), ('#[cfg(feature = )]', True),
+        ('#[cfg_attr(feature = "a", cfg(feature = "b"))]', False),
+        ('#[cfg_attr(feature = "a", cfg(feature = "a"))]', True),
+        ('#[cfg_attr(feature = "b", cfg(feature = "b"))]', True),
+        ('#[cfg_attr(feature = "a", inline, cfg(feature = "b"))]', True),
     ],
 )  # fmt: skip
 def test_a_condition_leaves_out_only_what_features_decide(attribute: str, there: bool) -> None:

@@ -144,6 +144,26 @@ def test_behind_what_a_macro_made_that_cannot_be_read_nothing_is_known(body: str
     assert status(f"{odd} {tile('16 * k')} {tile('16')} {tile('32')} {tile('48')}") == told
 
 
+OWN_METHODS = [  # of 4 columns: by a method that a trait of the file gives lists, and by one that it does not
+    (f"for i in [0usize, 1, 2, 3].NAME() {{ {tile('16 * i')} }}", "iter", "self", "std::ops::Range<usize>", "0..3"),
+    (f"for i in (&(0..4usize)).NAME() {{ {tile('16 * i')} }}", "rev", "&self", "std::ops::Range<usize>", "0..3"),
+    (f"let n = [0usize, 1, 2, 3].NAME(); for i in 0..n {{ {tile('16 * i')} }}", "len", "&self", "usize", "3"),
+    (f"[0usize; 4].NAME().unwrap(); {whole('x')}", "first", "&self", "Option<usize>", "None"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "name", "by", "gives", "body"), OWN_METHODS)
+def test_a_method_that_a_trait_of_the_file_gives_a_list_is_not_the_librarys(
+    lines: str, name: str, by: str, gives: str, body: str
+) -> None:
+    given = "[usize; 4]" if "[" in lines else "std::ops::Range<usize>"
+    made = f"trait T {{ fn NAME({by}) -> {gives}; }} impl T for {given} {{ fn NAME({by}) -> {gives} {{ {body} }} }}"
+    own, other = made.replace("NAME", name), made.replace("NAME", "other")
+    told = [status(lines.replace("NAME", name), before=one) for one in (own, other)]
+    assert told[0] in ("unknown", "given")  # given: that it comes back
+    assert told[1] == "proved"
+
+
 @pytest.mark.parametrize(("lines", "told"), ORDER)
 def test_a_loop_takes_the_elements_that_its_adapters_leave_in_their_order(lines: str, told: str) -> None:
     found = status(lines)

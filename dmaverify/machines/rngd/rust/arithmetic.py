@@ -188,9 +188,9 @@ class RustArithmetic(Doubts):
         result = super()._other(code, node, name, receiver, generics, arguments, frame, expected)
         untyped = name.startswith("checked_") and self._integer(code, named(node.children[0])[0], frame) is None
         asked = self.has_none(code, node, name, arguments, frame) and not untyped
-        asked = asked or (isinstance(receiver, Sequence) and name in _STEPS)
         own = isinstance(receiver, Record) and method_of(receiver, name) is not None
-        asked = asked or (isinstance(receiver, Sequence) and self._has(code, node, name, receiver, arguments, frame))
+        if isinstance(receiver, Sequence) and not declares_method(frame.scope, name, of_integers=True):
+            asked = asked or name in _STEPS or self._has(code, node, name, receiver, arguments, frame)
         if not (asked or own or isinstance(receiver, (Pipeline, RustTensor))):
             result = self.comes_back(code, node, name, result, frame)
         return self.nothing_where(result, nothing) if nothing is not None else result

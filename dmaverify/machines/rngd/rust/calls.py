@@ -263,7 +263,8 @@ class Calls(Pipelines):
         if number is not None:
             return number
         given: list[Value] | None = None
-        if isinstance(receiver, Sequence):
+        ours = isinstance(receiver, (Numbers, Sequence)) and declares_method(frame.scope, name, of_integers=True)
+        if isinstance(receiver, Sequence) and not ours:
             made, given = self._of_sequence(code, name, receiver, arguments, frame, expected)
             if made is not None:
                 return made
@@ -278,13 +279,13 @@ class Calls(Pipelines):
                 values += [self.value(code, one, frame, None)] if kept else self.handed(code, [one], frame)
         if given is not None:
             values = given if adds else self.handed(code, arguments, frame, given)
-        if isinstance(receiver, Numbers) and declares_method(frame.scope, name, of_integers=True):
+        if ours and isinstance(receiver, Numbers):
             return Unknown(f"what `{name}` of this crate gives", code.span(node))
         if name == "into" and isinstance(receiver, Numbers):
             return called(name, [receiver]) or Unknown("a number that may leave its type", code.span(node))
-        if name in _SAME and known(receiver):
+        if name in _SAME and known(receiver) and not ours:
             return receiver
-        if name not in _ASKS:
+        if ours or name not in _ASKS:
             self.ledger.lose(receiver)
             if isinstance(receiver, (Sequence, Tuple)):
                 self.ledger.leave([receiver])  # a method of the standard library: it moves elements, and writes none

@@ -68,10 +68,16 @@ def holds(condition: str, features: frozenset[str]) -> bool | None:
 
 def built(attribute: str, features: frozenset[str], testing: bool = False) -> bool | None:
     """Whether code below an attribute is part of the build; None where that hangs on more than features and `test`."""
-    inside = re.match(r"#!?\[\s*cfg\s*\((.*)\)\s*\]\s*$", attribute, re.DOTALL)
+    inside = re.match(r"#!?\[\s*cfg(_attr)?\s*\((.*)\)\s*\]\s*$", attribute, re.DOTALL)
     if inside is None:
         return True
-    return _predicate(inside[1], 0, features | ({TEST} if testing else set()))[0]
+    holds, end = _predicate(inside[2], 0, features | ({TEST} if testing else set()))
+    if inside[1] is None:
+        return holds
+    given = inside[2][end:].strip(", \n\t")
+    asks = len(re.findall(r"\bcfg(?:_attr)?\s*\(", given))
+    own = built(f"#[{given}]", features, testing) if asks == 1 and given.startswith("cfg") else None if asks else True
+    return _joined("any", [_joined("not", [holds]), own])
 
 
 def configured(attribute: str, features: frozenset[str]) -> bool:

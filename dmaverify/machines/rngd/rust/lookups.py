@@ -17,7 +17,7 @@ from dmaverify.machines.rngd.rust.code import parts_of
 from dmaverify.machines.rngd.rust.const_blocks import const_block
 from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import associated, is_standard, parameters_around, parts_and_trait
+from dmaverify.machines.rngd.rust.impls import associated, in_prelude, is_standard, parameters_around, parts_and_trait
 from dmaverify.machines.rngd.rust.integer_types import IntegerTypes
 from dmaverify.machines.rngd.rust.integers import ANY, INTEGERS, typed
 from dmaverify.machines.rngd.rust.module import Item, NameScope
@@ -169,6 +169,8 @@ class Lookups:
     def _is_own(self, path: str, frame: Frame) -> bool:
         """Whether a function of numbers is the crate's, or may be that of another one: no standard library's."""
         parts = parts_of(path)
+        if parts == ("size_of",) and in_prelude(frame.scope, path):
+            return False
         return parts[0] in frame.locals or not is_standard(frame.scope, parts)
 
     def _associated(self, parts: tuple[str, ...], frame: Frame, kind: str, trait: str = "") -> Item | None:
