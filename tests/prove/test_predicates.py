@@ -8,7 +8,8 @@ from itertools import product
 
 from dmaverify.errors import Source
 from dmaverify.language.affine import Cond, Lin, World
-from dmaverify.prove.flow.accesses.ask import Asker, condition_of
+from dmaverify.prove.flow.accesses.ask import Asker
+from dmaverify.prove.flow.accesses.predicate_terms import condition_of
 from dmaverify.targets.smtlib import read_functions
 from dmaverify.targets.smtlib_eval import compile_bool
 

@@ -14,7 +14,8 @@ from typing import Any
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, both, compare
 from dmaverify.program.instructions import Copy, CopyTouch, Place, Use, accumulate
-from dmaverify.prove.flow.accesses.ask import Asker, Reply, condition_of, term_text
+from dmaverify.prove.flow.accesses.ask import Asker, Reply, term_text
+from dmaverify.prove.flow.accesses.predicate_terms import condition_of
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field

@@ -1,6 +1,6 @@
-"""Conditions over symbols, decided: by ranges where they suffice, else by the solver; rules become conditions.
+"""Conditions over symbols, decided: by ranges where they suffice, else by the solver.
 
-Knows: how a rule's predicate reads on linear terms, how a claim is posed, what is assumed of values nobody bounded.
+Knows: how a claim is posed, what is assumed of values nobody bounded.
 Does not know: machines, kernels, how an answer is told.
 Law: `proved` means that no values of the symbols within all that is known of them violate the claim; a refutation
 carries values; what the solver leaves open is `unknown`.
@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import gcd
 
-from dmaverify.language.affine import FALSE, TRUE, Cond, Lin, World, both, compare
+from dmaverify.language.affine import TRUE, Cond, Lin, World, both, compare
 from dmaverify.prove.flow.accesses.ranges import NEVER, settled
 from dmaverify.prove.smt import Query, Session
-from dmaverify.targets.smtlib import Apply, Let, Literal, Name, Node, compared
 from dmaverify.values import dataclass, field
 
 BEYOND = (1, 0, 2, 3, 7, 32)
@@ -29,97 +28,6 @@ class Reply:
     values: Mapping[str, int] = field(default_factory=dict)
     by: str = "ranges"
     assumed: tuple[Cond, ...] = ()
-
-
-def condition_of(node: Node, ports: Mapping[str, Lin], world: World) -> Cond:
-    """A predicate as a condition over the terms of its ports."""
-    made = _Reading(ports, world).node(node, {})
-    assert isinstance(made, Cond)
-    return made
-
-
-class _Reading:
-    """Rebuilds a rule's tree on linear terms."""
-
-    def __init__(self, ports: Mapping[str, Lin], world: World) -> None:
-        self.ports = ports
-        self.world = world
-
-    def node(self, node: Node, bound: Mapping[str, Lin | Cond]) -> Lin | Cond:
-        if isinstance(node, Literal):
-            return (TRUE if node.value else FALSE) if isinstance(node.value, bool) else Lin(node.value)
-        if isinstance(node, Name):
-            return bound[node.name] if node.name in bound else self.ports[node.name]
-        if isinstance(node, Let):
-            return self.node(node.body, {**bound, **{n: self.node(v, bound) for n, v in node.bindings}})
-        assert isinstance(node, Apply)
-        return self.apply(node.op, [self.node(a, bound) for a in node.args])
-
-    def apply(self, op: str, args: list[Lin | Cond]) -> Lin | Cond:
-        conditions = [a for a in args if isinstance(a, Cond)]
-        terms = [a for a in args if isinstance(a, Lin)]
-        if op in ("and", "or"):
-            return both(conditions, op)
-        if op == "not":
-            return conditions[0].negated()
-        if op == "=>":
-            return both([*(c.negated() for c in conditions[:-1]), conditions[-1]], "or")
-        if op == "ite":
-            if terms:
-                return self.world.choose(conditions[0], terms[0], terms[1])
-            then = both([conditions[0], conditions[1]])
-            return both([then, both([conditions[0].negated(), conditions[2]])], "or")
-        if op in ("<", "<=", ">", ">=", "=", "distinct"):
-            if conditions:
-                return both([_alike(a, b if op == "=" else b.negated()) for a, b in compared(op, conditions)])
-            return both([_compared(op, a, b) for a, b in compared(op, terms)])
-        return self.arithmetic(op, terms)
-
-    def arithmetic(self, op: str, terms: list[Lin]) -> Lin:
-        first, *rest = terms
-        if op == "-" and not rest:
-            return -first
-        if op == "abs":
-            return self.world.least(first, -first, most=True)
-        for term in rest:
-            first = self._of_two(op, first, term)
-        return first
-
-    def _of_two(self, op: str, left: Lin, right: Lin) -> Lin:
-        world = self.world
-        if op in ("+", "-"):
-            return left + right if op == "+" else left - right
-        if op == "*":
-            return world.times(left, right)
-        if op == "div":
-            return self._quotient(left, right)
-        if right.is_const and right.const:
-            return world.modulo(left, abs(right.const))
-        return left - world.times(self._quotient(left, right), right)
-
-    def _quotient(self, left: Lin, divisor: Lin) -> Lin:
-        """SMT-LIB `div`: Euclidean; any number where the divisor is 0, as a rule does not look there."""
-        world = self.world
-        low, high = world.interval(divisor)
-        if low is not None and low >= 0:
-            return world.quotient(left, divisor)
-        below = -world.quotient(left, -divisor)
-        if high is not None and high <= 0:
-            return below
-        return world.choose(compare("lt", divisor), below, world.quotient(left, divisor))
-
-
-def _alike(a: Cond, b: Cond) -> Cond:
-    """Whether both hold or neither."""
-    return both([both([a, b]), both([a.negated(), b.negated()])], "or")
-
-
-def _compared(op: str, a: Lin, b: Lin) -> Cond:
-    if op in ("=", "distinct"):
-        return compare("eq" if op == "=" else "ne", a - b)
-    if op in (">", ">="):
-        a, b = b, a
-    return compare("lt" if op in ("<", ">") else "le", a - b)
 
 
 class Asker:
