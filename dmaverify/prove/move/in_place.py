@@ -76,7 +76,7 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     case.asked += session.asked
     if early is None:
         case.status["core/overlap"] = "proved"
-        how = ", whatever it is" if _unordered(case) else " of the commands"
+        how = ", whatever it is" if _unordered(case) and not around else " of the commands"
         case.by["core/overlap"] = f"the order{how}, though both hold bytes {low}..{high - 1} of {source.tier}"
         return
     if isinstance(early, str) or not _harms(case, commands, early):
