@@ -79,6 +79,7 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/programs.py $(PROGRAMS)
 	$(BIN)/python tests/fuzz/checker.py
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
+	$(BIN)/python tests/fuzz/written.py $(WRITTEN) --solver
 	$(BIN)/python tests/fuzz/unrolled.py
 	$(BIN)/python tests/fuzz/contents.py
 	$(BIN)/python tests/fuzz/paired.py --count 2000

@@ -9,7 +9,7 @@ its n-th unit read to its n-th unit written.
 Units of the source hold their element (a number), or garbage where the tensor has padding. Requests are read and
 written in order, each as a whole; a packet is cut into requests from its first byte, or at aligned windows (where no
 size of requests is known: unit by unit, or not at all): what is wrong under both is wrong, under one of them unsaid. A
-machine that streams words may read each of them only when it is needed.
+machine that streams words may read each of them only when it is needed; copy instructions promise no order of rows.
 Source: "DMA Engine", Implementation Details, Performance (packets and requests); facts on padding as in `language`.
 """
 
@@ -234,7 +234,7 @@ class TransferRun:
         if copies.open_places:
             outcome.leave("core/overlap", "which of the places of an element is read is not followed")
             return
-        cuts: tuple[str, ...] = ("first", "windows") if self.machine.request else ("units", "packets")
+        cuts = self.machine.cuts_of(self.move.source.tier, self.move.dest.tier)
         if self.move.word:  # words that are cut nobody knows where may be as small as units
             known = None not in (self.move.windows, *(nest.windows for nest in self.move.nests))
             cuts = ("words",) if known else ("words", "units")
@@ -275,7 +275,7 @@ class TransferRun:
             keep = np.r_[True, np.diff(at) != 0]
             at, first = at[keep], first[keep]
             place, meets = find(at, copies.read)
-            later = meets & asked & ((number > first[place]) | (engine != one))
+            later = meets & asked & ((number > first[place]) | (engine != one) | (cut == "none"))
             if later.any():
                 return True
         return False

@@ -1,7 +1,7 @@
 """Which units of a move a machine reads at once, and what it has read when it writes.
 
 Knows: requests as packets are cut into them; bus words of a machine that streams. Does not know: tensors, promises.
-Law: of an order that the machine may or may not keep, the one that reads latest is taken.
+Law: of an order that the machine may or may not keep, the one that reads latest is taken; "none" is no order at all.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def requests_of(copies: Copies, most: int, cut: str) -> Numbers:
     if not count:
         return np.zeros(0, np.int64)
     fresh = np.ones(count, np.bool_)
-    if cut in ("units", "words"):
+    if cut in ("units", "words", "none"):
         return np.arange(count)
     follows = (np.diff(copies.read) == 1) & (np.diff(copies.write) == 1) & (np.diff(copies.command) == 0)
     offset = copies.offset

@@ -11,7 +11,7 @@ Source: the plan file format, `schema = 1`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import product
 from math import prod
 
@@ -50,6 +50,13 @@ class RunMachine:
     swaps: bool = False  # moves of one queue that touch the same bytes may swap
     queues: Mapping[tuple[str, str], str] = field(default_factory=dict)  # of moves, by their tiers
     context_is_engine: bool = False  # a context of a step names its engine; else it is a queue before its engines
+    unordered: Container[tuple[str, str]] = ()  # moves, by their tiers, that promise no order of what they move
+
+    def cuts_of(self, source: str, dest: str) -> tuple[str, ...]:
+        """How moves between two tiers may be cut into what is read as a whole before it is written."""
+        if (source, dest) in self.unordered:
+            return ("none",)
+        return ("first", "windows") if self.request else ("units", "packets")
 
     def allow(self, units: int) -> None:
         """Raises OverLimit where these are too many to be run."""

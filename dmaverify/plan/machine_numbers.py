@@ -35,10 +35,11 @@ def machine_of(target: Target, readings: Mapping[str, str]) -> RunMachine:
     banks, width = (geometry.get(name, 0) for name in ("banks_per_slice", "bank_width_bytes"))
     request = geometry.get("request_bytes", 0)
     queues = {pair: route.queue for pair, route in target.routes.items() if route.queue}
+    unordered = {pair for pair, route in target.routes.items() if route.levels}
     does = target.engines
     return RunMachine(
         tiers, request, banks, width, allowed, own, rule, launched=does.launched, swaps=does.swaps, queues=queues,
-        context_is_engine=does.context_is_engine,
+        context_is_engine=does.context_is_engine, unordered=unordered,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
     python tests/fuzz/written.py --count 100000 --jobs 2
     python tests/fuzz/written.py --kinds views,banks --count 500 --keep DIR      shrunk disagreements as plan files
+    python tests/fuzz/written.py --count 20000 --solver     no move is enumerated first, as none above 65,536 bytes is
 
 Every tenth plan is judged again grown beyond any run, and must get the answer that it gets twice over. Prints one line
 per disagreement, then for each kind the answers, the rate of UNKNOWN on plans that hold, and the slowest cases. Exit
@@ -11,6 +12,7 @@ code 1 where there is a disagreement. The plans are for the machine in `tests/fu
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
 from collections import Counter
@@ -20,6 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from lab.against import complaint, judged_twice, shrunk, twin_complaint
+from lab.oracle import only_solver
 from lab.written import KINDS, seeded
 
 PLAIN = str(Path(__file__).parent / "plain")
@@ -32,8 +35,13 @@ Answers = Counter[tuple[str, str, str]]
 Block = tuple[Answers, list[tuple[str, str, str]], list[tuple[float, str]]]
 
 
-def block(kind: str, start: int, stop: int) -> Block:
+def block(kind: str, start: int, stop: int, solver: bool = False) -> Block:
     """Answers of the plans of these seeds, what disagrees (seed, words, text), the slowest."""
+    with only_solver() if solver else contextlib.nullcontext():
+        return judged(kind, start, stop)
+
+
+def judged(kind: str, start: int, stop: int) -> Block:
     answers: Answers = Counter()
     wrong, slow = [], []
     for number in range(start, stop):
@@ -73,11 +81,12 @@ def main() -> int:
     parser.add_argument("--kinds", default=",".join(KINDS), help="kinds, separated by commas")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--keep", type=Path, help="folder for shrunk plan files of disagreements")
+    parser.add_argument("--solver", action="store_true", help="no move is enumerated first")
     options = parser.parse_args()
     kinds = options.kinds.split(",")
     each = max(1, options.count // len(kinds))
     tasks = [
-        (kind, start, min(options.start + each, start + BLOCK))
+        (kind, start, min(options.start + each, start + BLOCK), options.solver)
         for kind in kinds
         for start in range(options.start, options.start + each, BLOCK)
     ]
@@ -88,7 +97,7 @@ def main() -> int:
     wrong = 0
     with ProcessPoolExecutor(options.jobs) as pool:
         found = pool.map(block, *zip(*tasks, strict=True))
-        for (kind, _, _), (answers, against, slow) in zip(tasks, found, strict=True):
+        for (kind, *_), (answers, against, slow) in zip(tasks, found, strict=True):
             totals[kind] += answers
             slowest = sorted([*slowest, *slow], reverse=True)[:SLOWEST]
             wrong += len(against)

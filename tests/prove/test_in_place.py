@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from dmaverify import check
+from dmaverify.execute.interpret import interpret
+from dmaverify.plan.execution import PlanExecution
 from dmaverify.program.command import Command, Engine, Loop, Port
 from dmaverify.prove.move.any_order import NO_ELEMENT
 from dmaverify.prove.move.overlap import Early, written_early
@@ -74,6 +76,24 @@ def test_what_is_written_back_where_it_was_read_is_not_written_early(around: int
     assert min(seen[kind] for kind in ((True, False, None) if around else (False, None))) > 10, seen
 
 
+@pytest.mark.parametrize("around", [0, 1])
+def test_copies_in_no_order_read_nothing_that_one_of_them_changes(around: int) -> None:
+    seen = Counter[bool | None]()
+    for seed in range(30):
+        commands = drawn(random.Random(seed), around)
+        ran = steps(commands, around)
+        early = {
+            turn != later
+            for turn, one in ran for later, other in ran
+            if (turn == later or (turn < later and one[1] == other[1])) and changes_what_is_read_later(one, other)
+        }  # fmt: skip
+        found = written_early(commands, Session(), around=around, unordered=True)
+        assert isinstance(found, Early) if early else found is None, (seed, commands)
+        assert (found.later if isinstance(found, Early) else None) == (min(early) if early else None), (seed, commands)
+        seen[min(early) if early else None] += 1
+    assert min(seen[kind] for kind in (False, None)) > 3, seen
+
+
 HEAD = 'schema = 1\ntarget = "{target}"\n[axes]\nC = 64\nD = 2\n[transfer.t]\ndtype = "i8"\n'
 MOVE = """source = {{ tier = "{tier}", base = {a}, element = "{source}" }}
 dest = {{ tier = "{tier}", base = {b}, {dest} }}
@@ -114,6 +134,48 @@ def test_a_move_onto_its_own_source_is_refuted_only_where_another_element_arrive
     (verdict,) = check(plan)
     assert verdict.status.value == status, [finding.message for finding in verdict.findings]
     assert {finding.rule for finding in verdict.errors} <= {"core/overlap"}
+
+
+UB = """schema = 1
+target = "pto"
+[axes]
+R = 2
+C = 64
+[transfer.t]
+dtype = "ui8"
+source = {{ tier = "ub", base = 1024, element = "R, C # 128" }}
+dest = {{ tier = "ub", base = {to}, element = "R, C # 128" }}
+read = "[R=2:128, C=64:1]:64 @1024"
+write = "[R=2:128, C=64:1]:64 @{to}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("to", "status"),
+    [
+        (1024, "proved"),  # onto itself
+        (1024 + 32, "refuted"),  # up, onto its own rest
+        (1024 - 32, "refuted"),  # down: no document says in which order blocks are moved
+        (1024 + 64, "proved"),  # between the rows
+        (1024 + 128, "refuted"),  # the first row onto the second
+        (1024 - 128, "refuted"),
+        (1024 - 192, "proved"),
+    ],
+)
+def test_a_copy_instruction_promises_no_order_of_its_rows_and_blocks(to: int, status: str) -> None:
+    (found,) = check(UB.format(to=to), options=Options(cross_check=0))
+    assert found.status.value == status, found.findings
+    outcome = interpret(*PlanExecution(UB.format(to=to)).work("t"))
+    assert ("core/overlap" in outcome.wrong) == (status == "refuted")
+    assert not outcome.unsaid
+
+
+@pytest.mark.parametrize(("to", "status"), [(0, "proved"), (1, "unknown"), (63, "unknown"), (64, "proved")])
+def test_where_no_words_are_known_a_burst_on_its_own_rest_is_open(to: int, status: str) -> None:
+    sides = MOVE.format(tier="gm", a=4096, b=4096 + to, source="C", dest='element = "C"')
+    rows = f'read = "[C=64:1]:64 @4096"\nwrite = "[C=64:1]:64 @{4096 + to}"\n'
+    (found,) = check(HEAD.format(target="toy") + sides + rows)
+    assert [one.status for one in found.obligations if one.id == "core/overlap"] == [status], found.findings
 
 
 BETWEEN = 'base = 0, element = "C, D # 4"'

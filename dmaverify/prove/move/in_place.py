@@ -32,6 +32,7 @@ from dmaverify.verdict import Finding, Label, Severity
 
 BETWEEN = {"between": "iterations"}  # of a finding: each iteration by itself is safe
 NO_ORDER = "without commands nothing says in which order they are read and written"
+NO_ROW_ORDER = "the order of rows and copies is not promised"
 IN_ANY_ORDER = "the order, whatever it is: every byte is read from where it is written"
 
 
@@ -75,9 +76,8 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     case.asked += session.asked
     if early is None:
         case.status["core/overlap"] = "proved"
-        case.by["core/overlap"] = (
-            f"the order of the commands, though both hold bytes {low}..{high - 1} of {source.tier}"
-        )
+        how = ", whatever it is" if _unordered(case) and not around else " of the commands"
+        case.by["core/overlap"] = f"the order{how}, though both hold bytes {low}..{high - 1} of {source.tier}"
         return
     if isinstance(early, str) or not _harms(case, commands, early):
         said = (
@@ -89,7 +89,8 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
         case.by["core/overlap"] = f"bytes {low}..{high - 1} of {source.tier} are in both, and {said}"
         return
     case.status["core/overlap"] = "refuted"
-    found = _shared(case, (low, high), _risk(early), _early_witness(commands, early, case.spaces[0]), later=later)
+    risk = NO_ROW_ORDER if _unordered(case) and not later else _risk(early)
+    found = _shared(case, (low, high), risk, _early_witness(commands, early, case.spaces[0]), later=later)
     if len(programs) > 1 and commands is not programs[0]:
         found = replace(found, notes=("found in the commands that the stream gives",))
     case.findings.append(found)
@@ -192,12 +193,17 @@ def _written_early(
     request = case.target.geometry.get("request_bytes", 0) * 8 // unit_bits_of(case.bits)
     answers = [
         (written_early(_named(case.target, one), session, () if request else _streams(case, len(one)), request,
-                       around), one)
+                       around, unordered=_unordered(case)), one)
         for one in programs
     ]  # fmt: skip
     worst = [a for a in answers if isinstance(a[0], Early)] or [a for a in answers if a[0] is not None]
     worst.sort(key=lambda one: isinstance(one[0], Early) and one[0].later)
     return worst[0] if worst else (None, ())
+
+
+def _unordered(case: Case) -> bool:
+    """Whether the move is made by copy instructions, which promise no order of their rows."""
+    return case.target.copies_of(case.transfer.source.tier, case.transfer.dest.tier) is not None
 
 
 def _streams(case: Case, count: int) -> list[Streams]:

@@ -24,7 +24,10 @@ are cut together (`windows`): at a place where one side begins a window, the oth
 word is read again, or written in part before it is read. Where it is not known how a machine cuts, and inside of words
 too, a gap is far from two words less a unit on, and nearer ones are unknown. Destinations below their source are safe
 at every granularity: what is read, and read again, lies above all that is written. Where nothing is known of the
-granularity, a burst counts as one.
+granularity, words may be of any length (`ANY_WORD`), and whatever lands on the rest of its own burst is unknown.
+
+Copy instructions (`unordered`) promise no order at all, neither of rows nor of two copies: any byte that one of them
+changes and one of them reads is at risk, in one iteration of the loops around.
 
 Source: "DMA Engine" (Packet size and internal DMA requests: an n-byte packet becomes ceil(n / 256) requests; DMA
 Sequencer Internals; Implementation Details), the obligation core/overlap.
@@ -74,17 +77,25 @@ class Streams:
     windows: tuple[int, ...] | None = None
 
 
+ANY_WORD = Streams(1 << 62)
+"""A machine of which nobody knows how much it reads before it writes."""
+
+
 def written_early(
     commands: Sequence[Command],
     session: Session,
     streams: Sequence[Streams] = (),
     request_units: int = 0,
     around: int = 0,
+    *,
+    unordered: bool = False,
 ) -> Early | str | None:
     """A byte that is written before it is read, None if there is none, or "unknown". `streams`: how a machine moves the
     units of each command, of all where it is one; `request_units`: units of a request, which is read before it is
-    written (0: a burst of any length is one); `around`: how many loops are around all commands.
+    written; without either it is ANY_WORD. `around`: how many loops are around all commands; `unordered`: nothing else
+    orders what they do.
     """
+    streams = streams or (() if request_units else (ANY_WORD,))
     reads = [_walk(c, writes=False) for c in commands]
     writes = [_walk(c, writes=True) for c in commands]
     pairs = [
@@ -96,14 +107,14 @@ def written_early(
     def once(i: int, j: int) -> Early | str | None:
         """In one iteration of the loops around, or where nothing orders any two."""
         writer, reader = commands[i], commands[j]
-        if i == j:
+        if i == j and not unordered:
             found = _within(i, writer, session, streams[min(i, len(streams) - 1)] if streams else None, around)
             if found is None and 0 < request_units < writer.burst:
                 found = _in_burst(i, writer, request_units, session)
             return found
-        if writer.engine != reader.engine or (i < j and not around):
+        if not unordered and (writer.engine != reader.engine or (i < j and not around)):
             return _across(i, j, writer, writes[i], reads[j], session)
-        return _levels((i, j), (writer, reader), [(around, False)], session) if i < j else None
+        return _levels((i, j), (writer, reader), [(around, False)], session) if i < j or unordered else None
 
     def again(i: int, j: int) -> Early | str | None:
         """In a later one."""
