@@ -81,6 +81,7 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN) --solver
 	$(BIN)/python tests/fuzz/unrolled.py
+	$(BIN)/python tests/fuzz/tiled_programs.py
 	$(BIN)/python tests/fuzz/contents.py
 	$(BIN)/python tests/fuzz/paired.py --count 2000
 	$(BIN)/python tests/fuzz/kernel_pairs.py --count 500
