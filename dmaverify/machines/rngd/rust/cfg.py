@@ -19,6 +19,7 @@ FEATURES = "DMAVERIFY_FEATURES"
 """Features beside the defaults, with commas between; `--features` sets it, for other processes too."""
 TEST = "cfg test"  # among features: the build is one of tests
 MOST_NAMES = 4  # features of one condition that another build may change
+_CONFIGURES = re.compile(r"\bcfg_attr\b.*\bcfg\s*\(", re.DOTALL)
 _TOKEN = re.compile(r'\s*(?:(feature)\s*=\s*"([^"]*)"|(\w+)\s*(\()|(\w+)(?:\s*=\s*"[^"]*")?|([(),]))')
 
 
@@ -70,7 +71,7 @@ def built(attribute: str, features: frozenset[str], testing: bool = False) -> bo
     """Whether code below an attribute is part of the build; None where that hangs on more than features and `test`."""
     inside = re.match(r"#!?\[\s*cfg\s*\((.*)\)\s*\]\s*$", attribute, re.DOTALL)
     if inside is None:
-        return True
+        return None if _CONFIGURES.search(attribute) else True
     return _predicate(inside[1], 0, features | ({TEST} if testing else set()))[0]
 
 

@@ -331,10 +331,8 @@ class _NumberReader:
             return self._method(function, given, depth)
         words, generic = self._words(function)
         values = [self.number(one, depth) for one in given]
-        if words[-1] == "size_of":
-            return self._found("bytes", generic)
         if self.look("own", "::".join(words)) is None:
-            return _library(words, values)
+            return self._found("bytes", generic) if words[-1] == "size_of" else _library(words, values)
         if any(one.single is None for one in values):
             raise _Stop
         return self._found("call " + "::".join(words), ",".join(str(one.low) for one in values))
