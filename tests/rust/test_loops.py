@@ -76,6 +76,7 @@ STEPS = [  # what a variable is between statements of its block: right ones and 
     (f"let mut n = 5; n -= 1; for i in 0..n {{ {EACH} }}", f"let mut n = 5; n -= 2; for i in 0..n {{ {EACH} }}"),
     (f"for j in 0..2 {{ let mut s = 16 * j; {S} s += 32; {S} }}", f"for j in 0..2 {{ let mut s = 16 * j; {S} s += 16; {S} }}"),
     (f"let mut a = 3; let get = move || a; a = 9; for i in 0..=get() {{ {EACH} }}", f"let mut a = 2; let get = move || a; a = 3; for i in 0..=get() {{ {EACH} }}"),
+    (f"let mut n = 5; n -= 1; println!(\"{{}} {{n}}\", n); assert!(n > 1, \"{{}}\", vec![n; 2][0]); assert!(matches!(n, 1 | 4)); for i in 0..n {{ {EACH} }}", f"let mut n = 5; n -= 2; println!(\"{{}}\", n); for i in 0..n {{ {EACH} }}"),
     (f"let mut a: usize = 1; a = a.wrapping_add(3); for i in 0..a {{ {EACH} }}", f"let mut a: usize = 1; a = a.wrapping_add(2); for i in 0..a {{ {EACH} }}"),
 ]  # fmt: skip
 SHADOWS = [  # in a loop, a variable of the name of one that stands around it
@@ -102,6 +103,11 @@ HIDDEN = [
     "match n { ref mut r => *r += 1 }",
     "if let ref mut r = n { *r += 1; }",
     "n.get();",
+    'println!("{}", { n += 1; n });',
+    "let v = vec![{ n += 1; 1 }; 2];",
+    "assert!(matches!({ n += 1; n }, 1..));",
+    "debug_assert!(n.get() == ());",
+    "let m = matches!(n, ref mut r if { *r += 1; true });",
 ]
 
 

@@ -112,8 +112,26 @@ NAMES = [
     ("S::N", "struct R; impl R { const M: usize = 4; } struct S; impl S { const M: usize = 3; const N: usize = Self::M; }", "refuted"), ("S::N", "struct S; impl S { const N: usize = Self::N; }", "unknown"),
     ("N", "const M: usize = 64; const N: usize = if M > 63 { M / 16 } else { 1 };", "proved"), ("N", "const N: usize = if 4 > 3 { 3 } else { 4 };", "refuted"),
     ("N", "const N: usize = { let a = 1; let a = a + 3; a };", "proved"), ("N", "const N: usize = { let mut a = 4; { let a = 7; } a -= 1; a };", "refuted"),
+    ("min(4, 1)", "use std::cmp::max as min;", "unknown"), ("min(4, 9)", "use std::cmp::{max, min};", "proved"),
+    ("size_of::<u32>()", "", "proved"), ("size_of::<u32>()", "fn size_of<T>() -> usize { 3 }", "refuted"), ("k::size_of::<u32>()", "mod k { pub fn size_of<T>() -> usize { 3 } }", "refuted"),
+    ("N", "#[cfg_attr(all(), cfg(any()))] const N: usize = 4; #[cfg_attr(all(), cfg(all()))] const N: usize = 3;", "refuted"), ("N", "#[cfg_attr(all(), allow(unused))] const N: usize = 4;", "proved"),
+    ("k::n!()", "mod k { macro_rules! n { () => { 4 } } pub(crate) use n; } macro_rules! n { () => { 3 } }", "proved"), ("n!()", "mod k { macro_rules! n { () => { 3 } } } macro_rules! n { () => { 4 } }", "proved"),
+    ("n!()", "macro_rules! n { () => { 4 } } #[macro_use] mod k { macro_rules! n { () => { 3 } } }", "unknown"), ("n!()", "macro_rules! n { () => { 4 } } mod k { macro_rules! n { () => { 3 } } }", "proved"),
     ("((7 as f32 / 2 as f32 * 2 as f32) as usize - 3)", "", "unknown"), ("((7 as u32 / 2 as u32 * 2 as u32) as usize - 2)", "", "proved"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("use", "told"), [("cmp::max", "proved"), ("cmp::*", "proved"), ("cmp::min", "refuted"), ("cmp", "refuted")]
+)
+def test_what_a_block_imports_goes_before_what_stands_around_it(use: str, told: str) -> None:
+    assert status(f"use std::{use}; {columns('max(4, 3)')}", before=MAX) == told
+
+
+def test_an_item_that_a_macro_hands_on_hides_that_around_the_block() -> None:
+    before = "const N: usize = 4; macro_rules! as_is { ($($t:tt)*) => { $($t)* } }"
+    assert status(f"as_is! {{ const N: usize = 3; }} {columns('N')}", before=before) == "unknown"
+    assert status(f"as_is! {{ const M: usize = 3; }} {columns('N')}", before=before) == "proved"
 
 
 @pytest.mark.parametrize(("name", "before", "told"), NAMES)

@@ -35,6 +35,10 @@ STOPS = {  # what stops every run, and what does not, though it looks like it
     "let t = [1, 2]; for k in t.chunks(0) {}": "let t = [1, 2]; for k in t.chunks(3) {}",
     "let t = [1, 2]; for k in t.iter().step_by(0) {}": "let t = [1, 2]; for k in t.iter().step_by(3) {}",
     "let v: Option<usize> = None; let k = v.unwrap();": "let v: Option<usize> = None; let k = v.unwrap_or(1);",
+    "let v: Option<u8> = if true { None } else { Some(1) }; v.unwrap();": "let v: Option<u8> = if true { Some(1) } else { None }; v.unwrap();",
+    "let v: (Option<u8>, u8) = (None, 1); v.0.unwrap();": "let v: (Option<u8>, u8) = (Some(2), 1); v.0.unwrap();",
+    "let s = (((None::<u8>, 2), 1), 0); let ((k, _), _) = s; k.0.unwrap();": "let s = (((Some(3), 2), 1), 0); let ((k, _), _) = s; k.0.unwrap();",
+    "fn g(v: Option<u8>) -> u8 { v.unwrap() } g(None);": "fn g(v: Option<u8>) -> u8 { v.unwrap() } g(Some(1));",
     "let v = None::<usize>; v.expect(\"k\");": "let v = Some(None::<usize>); v.unwrap();",
     "Option::<usize>::None.unwrap();": "let mut v: Option<usize> = None; v = Some(1); v.unwrap();",
     "let v: Result<usize, usize> = Err(3); v.unwrap();": "let v: Result<usize, usize> = Ok(3); v.unwrap();",
@@ -322,3 +326,14 @@ def test_a_variant_of_the_crate_is_nothing_by_its_name_alone() -> None:
     own = "mod own { pub enum O { None, Some(usize) } impl O { pub fn unwrap(self) {} } }\nuse own::O::*;\n"
     assert judged("None.unwrap();", BOOL, own) == "refuted"
     assert judged("None::<usize>.unwrap();", BOOL) == "unknown"
+
+
+@pytest.mark.parametrize("value", ["K", "S::K", "loop { break None; }", "'a: { break 'a None; }", "{ struct T; None }"])
+def test_that_what_is_not_followed_is_something_is_a_condition(value: str) -> None:
+    before = "const K: Option<u8> = None; struct S; impl S { const K: Option<u8> = None; }"
+    assert judged(f"let v: Option<u8> = {value}; v.unwrap(); {ALL}", BOOL, before) != "proved"
+
+
+def test_what_is_nothing_in_a_struct_is_nothing_by_every_name() -> None:
+    for value, told in (("None", "unknown"), ("Some(1)", "proved")):
+        assert judged(f"let s = P({value}); s.0.unwrap(); {ALL}", BOOL, "struct P(Option<u8>);") == told

@@ -355,8 +355,8 @@ class Bodies(Invocations):
                 return listed
             if item is not None and item.kind == "struct" and item.node.child_by_field_name("body") is None:
                 return Record(item)
-            return number if number is not None else Unknown(f"`{name}` is no variable that is known here",
-                                                             code.span(node))  # fmt: skip
+            unknown = Unknown(f"`{name}` is no variable that is known here", code.span(node))
+            return number if number is not None else self.perhaps_something(unknown)
         if isinstance(value, Pending) and isinstance(expected, RustTensor):
             made = self.settled(value, expected)
             frame.locals[name] = made
@@ -370,7 +370,8 @@ class Bodies(Invocations):
             found = self.block(code, node, frame, expected)
         ends = [one for one in walk(node) if label and one.type == "break_expression" and label_of(code, one) == label]
         if any(map(takes_along, ends)):
-            return Unknown(f"the value of a block that `break {label}` may leave", code.span(node))
+            left = Unknown(f"the value of a block that `break {label}` may leave", code.span(node))
+            return self.perhaps_something(left)
         return found
 
 

@@ -83,10 +83,11 @@ class Choices(Conditions):
     def passed(self, item: Item, node: Node, name: str, value: Value, made: Value, declared: Value) -> Value:
         """A parameter of a function that is read with the `value` that a call passes, `made` one of its type."""
         if any(one.type == "mutable_specifier" for one in node.children):
-            return self.anew(changing(made, Unknown(f"`{name}` changes while the kernel runs", item.code.span(node))))
+            why = Unknown(f"`{name}` changes while the kernel runs", item.code.span(node))
+            return self.anew(changing(made, why), stays=False)
         if not isinstance(declared, Dtype) or isinstance(value, Numbers):
             return self.anew(made) if made is declared and name != "self" else made
-        if id(value) in self.meant or self.scalars.get(id(value)) == declared.name:
+        if id(value) in self.meant or id(value) in self.absent or self.scalars.get(id(value)) == declared.name:
             return value
         made = Unknown(f"`{name}` is a number that the caller does not know", item.code.span(node))
         self.kept.append(made)

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.choices import Choices
-from dmaverify.machines.rngd.rust.code import above, child, label_of, named, parts_of, range_at
+from dmaverify.machines.rngd.rust.code import (
+    above,
+    child,
+    label_of,
+    named,
+    parse_fragment,
+    parts_of,
+    range_at,
+    split_top,
+)
 from dmaverify.machines.rngd.rust.declares import KNOWN_MACROS
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import like, operated, settled, typed, unified
@@ -311,6 +320,15 @@ def _renames(one: Node) -> bool:
     return plain and around is not None and child(around, "mutable_specifier") is None and b"=" in (around.text or b"")
 
 
+def _told_to_change(code: Code, macro: Node, given: Node, name: Node) -> bool:
+    """Whether what a macro that reads is given may change a variable itself: `assert!({ n = 3; true })`."""
+    text = code.text(given)[1:-1]
+    if code.text(named(macro)[0]) == "matches" and "mut" not in text:
+        text = split_top(text, ",")[0]
+    again, tree = parse_fragment(code, text, given.start_byte + 1, "fn f(){[", "];}")
+    return tree.has_error or any(_uses(again, tree, code.text(name), range(tree.end_byte)))
+
+
 def _changing(code: Code, one: Node) -> Node | None:
     """The assignment that an identifier is the left side of, or what else may change it; None where it is read."""
     inner, outer = one, one.parent
@@ -320,8 +338,8 @@ def _changing(code: Code, one: Node) -> Node | None:
             return outer if alone else one
         if outer.type == "token_tree":
             while outer is not None and outer.type == "token_tree":
-                outer = outer.parent
-            return one if outer is None or not _reads(outer) else None
+                inner, outer = outer, outer.parent
+            return one if outer is None or not _reads(outer) or _told_to_change(code, outer, inner, one) else None
         if outer.type == "reference_expression" and child(outer, "mutable_specifier") is not None:
             return one
         pattern = outer.child_by_field_name("pattern")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.code import asked_type, is_given, named
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import in_prelude, methods_named
+from dmaverify.machines.rngd.rust.impls import imports_in_block, in_prelude, methods_named
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.sites import Sites
 from dmaverify.machines.rngd.rust.values import Numbers, Opaque, RustTensor, Value, parts_in
@@ -126,9 +126,12 @@ class Endings(Sites):
                 self.perhaps_ends()
         if id(value) in self.scalars or id(value) in self.meant or (isinstance(value, RustTensor) and not hangs):
             return value
-        made = replace(value)
-        self.unfollowed_calls[id(made)] = made
-        return made
+        return self.perhaps_something(replace(value))
+
+    def perhaps_something(self, value: Value) -> Value:
+        """A value that is not followed, and may be `None` or an error."""
+        self.unfollowed_calls[id(value)] = value
+        return value
 
     def makes_room(self, many: Value | None) -> None:
         """That there is room for very many elements is a condition."""
@@ -158,12 +161,13 @@ class Endings(Sites):
         self.absent[id(made)] = made, (OnWay((*self.walk.path, *way.path)),)
         return made
 
-    def literally_nothing(self, node: Node, name: str, scope: NameScope) -> Opaque:
+    def literally_nothing(self, node: Node, name: str, scope: NameScope) -> Value:
         """`None` or `Err(..)` as it is written: of a type of the crate where that has the name."""
         if in_prelude(scope, name):
             return self.nothing_at_all(name)
         self.gives_nothing(node, [self.walk.when])
-        return Opaque(name)
+        made = Opaque(name)
+        return self.perhaps_something(made) if imports_in_block(scope) else made
 
     def another(self, value: Value) -> Value:
         """The same value where it is something: `Some(None)`."""

@@ -84,10 +84,8 @@ class Expressions(RustArithmetic):
         value = self.types.sized(code, pattern, value, frame) if pattern is not None and known(value) else value
         changes = child(node, "mutable_specifier") is not None
         if changes and not (isinstance(value, Numbers) and name.isidentifier() and self.straight(code, node, name)):
-            start, value = (
-                value,
-                changing(self.anew(value), Unknown(f"`{name}` changes while the kernel runs", code.span(node))),
-            )
+            why = Unknown(f"`{name}` changes while the kernel runs", code.span(node))
+            start, value = value, changing(self.anew(value, stays=False), why)
             if isinstance(start, Numbers) and start.single is not None:
                 self.counters[id(value)] = CounterStart(start, code, node)
                 self.kept.append(value)
@@ -104,7 +102,7 @@ class Expressions(RustArithmetic):
         """A value with what its annotation says of it."""
         if isinstance(value, Pending):
             return self.settled(value, wanted)
-        if not known(wanted) or wanted is None:
+        if not known(wanted) or wanted is None or id(value) in self.absent:
             return value
         if isinstance(value, Numbers) and isinstance(wanted, Dtype):
             return self.fitted(value, wanted)
@@ -180,7 +178,8 @@ class Expressions(RustArithmetic):
         if of == "Option" and name is not None and code.text(name) == "None" and frame.scope.find(of) is None:
             return self.literally_nothing(node, "None", frame.scope)
         self.mentioned(code, node, None, frame)
-        return self.list_of(frame.scope.path(parts_of(code.text(node)), values=True)) or Opaque("")
+        listed = self.list_of(frame.scope.path(parts_of(code.text(node)), values=True))
+        return listed or self.perhaps_something(Opaque(""))
 
     def _struct_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")

@@ -292,7 +292,7 @@ class ControlFlow(Counters):
             self.serial += 1
             breaks = self._turns(code, body, frame.inside(frame.scope), frame, label_of(code, node), None)
             self._ended_by(code, node, breaks)
-        return Opaque("")
+        return self.perhaps_something(Opaque(""))
 
     def _ended_by(self, code: Code, loop: Node, ways: Choices[OnWay]) -> None:
         """Nothing runs behind a loop without a condition where no `break` is taken. Of a loop that changes what its

@@ -16,13 +16,13 @@ from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import in_build, named, parts_of
 from dmaverify.machines.rngd.rust.declares import modules_of
 from dmaverify.machines.rngd.rust.module import Item, NameScope
+from dmaverify.machines.rngd.rust.uses import STANDARD
 from dmaverify.machines.rngd.rust.values import Numbers, Record, Unknown, Value
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _QUALIFIED = re.compile(r"<\s*([\w:]+(?:<[^<>:]*>)?)\s+as\s+(?:\w+\s*::\s*)*(\w+)\s*>\s*::\s*(\w+)")
-_STANDARD = ("std", "core", "alloc")
 _PRELUDE = {"Clone", "Copy", "Default", "Drop", "From", "Into", "Iterator", "PartialEq", "Eq", "PartialOrd", "Ord"}
 _PRIMITIVE = re.compile(r"[ui](?:8|16|32|64|128|size)|Ord")
 
@@ -162,9 +162,9 @@ def standard_path(scope: NameScope, parts: tuple[str, ...]) -> tuple[str, ...]:
     every = [use for one in _blocks(scope) for use in one.uses]
     found = next((use.path for use in every if use.name == parts[0]), None)
     if found is not None:
-        return (*found, *parts[1:]) if found[0] in _STANDARD else ()
-    starred = len(parts) == 1 and any(use.name == "*" and use.path[:1] and use.path[0] in _STANDARD for use in every)
-    return parts if starred or parts[0] in _STANDARD or _PRIMITIVE.fullmatch(parts[0]) is not None else ()
+        return (*found, *parts[1:]) if found[0] in STANDARD else ()
+    starred = len(parts) == 1 and any(use.name == "*" and use.path[:1] and use.path[0] in STANDARD for use in every)
+    return parts if starred or parts[0] in STANDARD or _PRIMITIVE.fullmatch(parts[0]) is not None else ()
 
 
 def is_standard(scope: NameScope, parts: tuple[str, ...]) -> bool:
@@ -176,7 +176,7 @@ def in_prelude(scope: NameScope, name: str) -> bool:
     """Whether a name is that of the prelude, as `None` is: nothing in the crate has it here, no variant of an enum."""
     if scope.find(name) is not None or scope.find(name, values=True) is not None or imports_in_block(scope):
         return False
-    uses = (use for one in _blocks(scope) for use in one.uses if use.path[:1] and use.path[0] not in _STANDARD)
+    uses = (use for one in _blocks(scope) for use in one.uses if use.path[:1] and use.path[0] not in STANDARD)
     return not any(use.name == name or (use.name == "*" and use.path[-1][:1].isupper()) for use in uses)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.buffers import tensors_in
-from dmaverify.machines.rngd.rust.code import arguments_in, child, named, parse_fragment
+from dmaverify.machines.rngd.rust.code import arguments_in, child, named, parse_fragment, parts_of
 from dmaverify.machines.rngd.rust.declares import ASSERTS, KNOWN_MACROS, LEAVES_NOTHING, STOPS
 from dmaverify.machines.rngd.rust.endings import ASSERTIONS, build_choice
 from dmaverify.machines.rngd.rust.expressions import Expressions
@@ -50,7 +50,7 @@ class Invocations(Expressions):
         called = code.text(name).split("::")[-1]
         if called == "m":
             return self.types.mapping(code, node, frame)
-        rules = frame.scope.macro(called, None if "::" in code.text(name) else code.span(node))
+        rules = self._rules(code, name, called, frame.scope)
         if rules is not None and self.expansions < MOST_EXPANSIONS:
             self.expansions += 1
             made = expand(rules, code, body)
@@ -83,6 +83,14 @@ class Invocations(Expressions):
             elif told and called.removeprefix("debug_") in ASSERTS:
                 self.asserted(again, called, given, frame)
         return Opaque(f"{called}!", frozenset().union(*map(sources_of, parts)))
+
+    def _rules(self, code: Code, name: Node, called: str, scope: NameScope) -> Rules | None:
+        """The macro that is called: by textual scope, or by the module that a path names."""
+        path = parts_of(code.text(name))[:-1]
+        if path in ((), ("crate",), ("$crate",)):
+            return scope.macro(called, None if path else code.span(name))
+        module = scope.scope_at(path)
+        return module.macros.get(called) if module is not None else None
 
     def _not_expanded(self, text: str | None, frame: Frame) -> None:
         """Enters that a macro may write what it is given (`text`), or whatever has a name where it may know of it."""
@@ -209,6 +217,7 @@ def items_made(code: Code, block: Node, scope: NameScope) -> set[str]:
         name = call.child_by_field_name("macro") if call.type == "macro_invocation" else None
         if name is not None:
             todo, seen = [code.text(name).split("::")[-1]], set[str]()
+            found |= set(re.findall(r"\w+", " ".join(map(" ".join, _MAKES.findall(code.text(call))))))
             while todo:
                 macro = todo.pop()
                 rules = scope.macro(macro) if macro not in seen else None

@@ -17,7 +17,7 @@ from dmaverify.machines.rngd.rust.code import parts_of
 from dmaverify.machines.rngd.rust.const_blocks import const_block
 from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import associated, in_prelude, is_standard, parameters_around, parts_and_trait
+from dmaverify.machines.rngd.rust.impls import associated, in_prelude, parameters_around, parts_and_trait, standard_path
 from dmaverify.machines.rngd.rust.integer_types import IntegerTypes
 from dmaverify.machines.rngd.rust.integers import ANY, INTEGERS, typed
 from dmaverify.machines.rngd.rust.module import Item, NameScope
@@ -167,11 +167,11 @@ class Lookups:
         return const_block(code, value, there.locals, self.look(there), partial(self.sized, code, frame=there))
 
     def _is_own(self, path: str, frame: Frame) -> bool:
-        """Whether a function of numbers is the crate's, or may be that of another one: no standard library's."""
+        """Whether a function of numbers may be another one than the standard library's of its name."""
         parts = parts_of(path)
-        if parts == ("size_of",) and in_prelude(frame.scope, path):
-            return False
-        return parts[0] in frame.locals or not is_standard(frame.scope, parts)
+        if parts[0] in frame.locals or (parts == ("size_of",) and in_prelude(frame.scope, path)):
+            return parts[0] in frame.locals
+        return standard_path(frame.scope, parts)[-1:] != parts[-1:]
 
     def _associated(self, parts: tuple[str, ...], frame: Frame, kind: str, trait: str = "") -> Item | None:
         """`S::N`, `Self::N`, `T::N`, `<S as B>::N`: a constant or a type in an `impl` of the type."""

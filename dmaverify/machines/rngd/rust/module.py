@@ -18,7 +18,7 @@ from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.cfg import built, configured
 from dmaverify.machines.rngd.rust.code import child, in_build
 from dmaverify.machines.rngd.rust.macros import Rules, expand, read_rules
-from dmaverify.machines.rngd.rust.uses import UsePath, uses_of
+from dmaverify.machines.rngd.rust.uses import UsePath, imports, uses_of
 from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class NameScope:
         key = ((name,), values)
         if key not in self.known:
             own = self._inside(name, values)
-            ends = own is not None or name in self.twins or self.kind != "block"
+            ends = own is not None or name in self.twins or self.kind != "block" or imports(self.uses, name, values)
             outer = None if ends else self.around
             self.known[key] = outer.find(name, values) if outer is not None else own
         return self.known[key]
@@ -328,13 +328,14 @@ def _declare(scope: NameScope, code: Code, node: Node, attributes: tuple[str, ..
     elif kind == "mod":
         body = node.child_by_field_name("body")
         if body is not None:
-            inner = NameScope("module", name, scope, root=scope.top, extern=scope.module.extern)
-            inner.features = scope.module.features
-            outer = scope.opens
-            inner.opens = None if outer is None else _below(outer, name)
+            around = scope.module
+            inner = NameScope("module", name, scope, root=scope.top, extern=around.extern, features=around.features)
+            inner.opens = _below(scope.opens, name)
             scope.modules[name] = inner
             scope.inline.append(inner)
             fill(inner, code, body.children)
+            if any("macro_use" in text for text in attributes):
+                scope.twins |= inner.macros.keys() & scope.macros.keys()
         else:
             scope.elsewhere.append(name)
         for text in attributes if body is None else ():
@@ -349,7 +350,7 @@ def _declare(scope: NameScope, code: Code, node: Node, attributes: tuple[str, ..
         scope.types.setdefault(name, item)
 
 
-def _below(opens: Callable[[str], NameScope | None], name: str) -> Callable[[str], NameScope | None] | None:
+def _below(opens: Callable[[str], NameScope | None] | None, name: str) -> Callable[[str], NameScope | None] | None:
     """The files of an inline module's own modules, where the opener knows folders."""
     nested = getattr(opens, "below", None)
     return None if nested is None else nested(name)
@@ -394,7 +395,6 @@ def declare_axes(scope: NameScope, code: Code, body: Node) -> None:
         found = _AXIS.match(inner, at)
         if found is None:
             break
-        item = Item("axis", found[1], code, body, scope, found[2])
-        scope.types[found[1]] = item
+        scope.types[found[1]] = Item("axis", found[1], code, body, scope, found[2])
         scope.met.append(found[1])
         at = found.end()

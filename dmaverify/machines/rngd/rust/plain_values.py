@@ -180,8 +180,8 @@ class PlainValues(Bodies):
         kept = id(value) in self.plain or (isinstance(value, Pipeline) and value.made is not None)
         return value if kept and isinstance(wanted, Opaque) else super().merged(value, wanted)
 
-    def anew(self, value: Value) -> Value:
-        made = super().anew(value)
+    def anew(self, value: Value, *, stays: bool = True) -> Value:
+        made = super().anew(value, stays=stays)
         if id(value) in self.plain:
             self.plain[id(made)] = self.plain[id(value)]
             self.kept.append(made)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
@@ -140,15 +141,20 @@ class Conditions(AskedTerms):
                 self.kept += [made, *asked.values]
         return made
 
-    def anew(self, value: Value) -> Value:
-        """The same by another identity, so that no question over it is one over what it was made of."""
+    def anew(self, value: Value, *, stays: bool = True) -> Value:
+        """The same by another identity, so that no question over it is one over what it was made of. What is nothing is
+        that as far as it `stays` what it is.
+        """
         match value:
             case Unknown() | Dtype() | Opaque():
-                return replace(value)
+                copy = replace(value)
+                if stays and id(value) in self.absent:
+                    self.absent[id(copy)] = copy, self.absent[id(value)][1]
+                return copy
             case Tuple() | Record():
-                return over_parts(value, self.anew)
+                return over_parts(value, partial(self.anew, stays=stays))
             case Sequence(part, _, items) if items is None and isinstance(part, (Unknown, Dtype, Opaque)):
-                made = replace(value, part=self.anew(part))
+                made = replace(value, part=self.anew(part, stays=stays))
                 if id(value) in self.counts:
                     self.counts[id(made)] = self.counts[id(value)]
                     self.kept.append(made)

@@ -7,7 +7,7 @@ Law: every name that a declaration imports is one path.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
@@ -16,6 +16,10 @@ from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+STANDARD = ("std", "core", "alloc")
+"""The crates of the standard library."""
+_STANDARD = [(name,) for name in STANDARD]
 
 
 @dataclass(eq=False)
@@ -54,3 +58,8 @@ def _use(path: tuple[str, ...], name: str) -> UsePath:
     if path[-1] == "self" and len(path) > 1:
         return UsePath(path[:-1], path[-2] if name == "self" else name)
     return UsePath(path, name)
+
+
+def imports(uses: Iterable[UsePath], name: str, values: bool) -> bool:
+    """Whether one of several `use` imports a name, or may: a value by `*` from the standard library."""
+    return any(use.name == name or (values and use.name == "*" and use.path[:1] in _STANDARD) for use in uses)
