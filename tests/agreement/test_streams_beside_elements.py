@@ -76,10 +76,10 @@ def test_commits_and_gathers_write_them_into_padding_too(entry: str, dest: str, 
 
 def test_which_of_several_places_of_an_element_a_stream_reads_is_not_followed(tmp_path: Path) -> None:
     """By the commands that follow from the stream it is the outer digit; a run takes no side."""
-    text = MOVE.format(source="B, B, C # 40", dest="B, C # 50", stream=STREAMS[0])
+    text = MOVE.format(source="B, B, C # 40", dest="B, C # 100", stream=STREAMS[0])
     for base, status in (("42", "proved"), ("60", "refuted"), ("6400", "proved")):
         assert judged(tmp_path, "toy", text.replace("6400", base)).status.value == status
-    once = MOVE.format(source="B, C # 40", dest="B, C # 50", stream=STREAMS[0]).replace("6400", "42")
+    once = MOVE.format(source="B, C # 40", dest="B, C # 100", stream=STREAMS[0]).replace("6400", "42")
     assert {finding.rule for finding in judged(tmp_path, "toy", once).errors} == {"core/overlap"}
 
 
