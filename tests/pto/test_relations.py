@@ -1,6 +1,7 @@
 """Relations between arguments and extents that depend on them: stated, met in every counterexample, asked for."""
 
 import pytest
+from lab.draws import rest
 
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto.check import check_text
@@ -28,7 +29,8 @@ def check(*notes: str) -> Verdict:
     ("notes", "status", "rule"),
     [
         ((*EXTENTS, *RANGES, "assume 8 | %p", "assume %n * %p <= 65536"), Status.PROVED, ""),
-        (("gm %a = 4 * %n * %p bytes", *RANGES, "assume %p % 8 == 0 and 2 * %n * %p <= 131072"), Status.PROVED, ""),
+        *rest([(("gm %a = 4 * %n * %p bytes", *RANGES, "assume %p % 8 == 0 and 2 * %n * %p <= 131072"),
+                Status.PROVED, "")]),
         ((*EXTENTS, *RANGES, "assume %n + %p <= 8192"), Status.REFUTED, "pto/ub-capacity"),
         (("gm %a = 4 * %n * %p - 4 bytes", *RANGES, "assume 8 | %p and %n * %p <= 65536"), Status.REFUTED,
          "core/in-bounds"),

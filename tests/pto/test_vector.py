@@ -503,9 +503,9 @@ ANY = (Path(__file__).parent / "corpus" / "vector-any-length.mlir").read_text(en
         ("", "", True),
         ("iter_args(%left = %left0)", "iter_args(%left = %less)", False),
         ("%b[%j], %m", "%b[%j], %one32", False),
-        ("pto.mte_gm_ub %in, %a, %z, %len", "pto.mte_gm_ub %in, %a, %z, %less4", False),
         *rest(
             [
+                ("pto.mte_gm_ub %in, %a, %z, %len", "pto.mte_gm_ub %in, %a, %z, %less4", False),
                 ("scf.for %j = %c0 to", "scf.for %j = %c64 to", False),
                 ("mte_ub_gm %b, %out, %len", "mte_ub_gm %b, %out, %more", False),
                 ("assume %n in 1..1000", "assume %n in 64..1000", True),
