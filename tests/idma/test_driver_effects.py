@@ -298,6 +298,8 @@ def test_that_a_pragma_changes_nothing_of_what_is_launched_is_a_condition(pragma
         ("__attribute__((weak))", "__attribute__((weak))"),
         ("__attribute__ ((unused, __cleanup__ (done)))", "__attribute__((__cleanup__ (done)))"),
         ('__attribute__((noinline, section(".text.l1")))', None),
+        ("[[gnu::weak, nodiscard]]", "[[gnu::weak]]"),
+        ("[[gnu::noinline]]", None),
     ],
 )
 def test_that_an_attribute_changes_nothing_of_what_is_launched_is_a_condition(
@@ -305,6 +307,13 @@ def test_that_an_attribute_changes_nothing_of_what_is_launched_is_a_condition(
 ) -> None:
     """What is weak may be another function, `cleanup` calls one, `mode` makes another type."""
     found = driver(f"wait(); {GO.format(64)}", f"{attribute} void wait(void) {{ snrt_dma_wait_all(); }}\n")
-    assert [one for one in found.conditions if "attribute" in one] == (
+    assert [one for one in found.conditions if "of what is launched" in one] == (
         [] if supposed is None else [f"`{supposed}` changes nothing of what is launched"]
     )
+
+
+@pytest.mark.parametrize("label", ['__asm__("other")', "", 'asm ( "other" )'])
+def test_that_a_function_with_a_name_for_the_assembler_is_what_its_name_says_is_a_condition(label: str) -> None:
+    found = driver(GO.format(64), f"void wait(const void *at, int n)\n    {label};\n")
+    said = ['`wait`, which is "other" for the assembler, is what its name says'] if label else []
+    assert [one for one in found.conditions if "assembler" in one] == said
