@@ -361,6 +361,7 @@ def test_addresses_of_any_size_are_exact(far: int) -> None:
     assert set(stray) == {"in-bounds:read", "in-bounds:write"}
 
 
+@pytest.mark.slow
 def test_a_large_move_is_judged_in_full() -> None:
     """2^21 bytes: several batches, and one wrong byte among them."""
     sides = Tensor("hbm", m("X, Y", X=2048, Y=1024)), Tensor("hbm", m("Y, X", X=2048, Y=1024), base=1 << 30)

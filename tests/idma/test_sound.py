@@ -141,6 +141,7 @@ def test_a_move_onto_its_own_rest_hangs_on_words_and_on_where_bursts_are_cut(
         assert overwritten(setup, [setup.at(src, src + gap, 64)]) == (status == "refuted")
 
 
+@pytest.mark.slow
 def test_drawn_moves_in_place_are_judged_as_every_word_goes() -> None:
     draw, seen = random.Random(5), set()
     for _ in range(60):

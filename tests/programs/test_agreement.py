@@ -123,7 +123,7 @@ def test_a_move_in_place_is_unsafe_exactly_when_a_burst_is_changed_before_it_is_
             for (i, a), (j, b) in product(enumerate(commands), repeat=2)
             for (p, _, writes), (q, reads, _) in product(made[i], made[j])
         )
-        found = written_early(commands, Session())
+        found = written_early(commands, Session(), request_units=1 << 20)
         assert isinstance(found, Early) == expected
         assert found is None or isinstance(found, Early)
         unsafe += expected

@@ -57,6 +57,7 @@ def drawn_programs(seeds: Iterable[int]) -> Iterator[str]:
     yield from (drawn(random.Random(f"launches {seed}")) for seed in seeds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", counted(12, 1200))
 def test_what_is_proved_of_launches_is_proved_from_definitions(count: int) -> None:
     proved = 0

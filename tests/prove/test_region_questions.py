@@ -170,6 +170,7 @@ def told(verdict: Verdict) -> list[str]:
     return [words for words in WORDS if words in message]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", counted(30, 3000))
 def test_regions_are_judged_as_every_iteration_written_out_says(count: int) -> None:
     seen = {True: 0, False: 0}

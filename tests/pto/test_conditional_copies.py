@@ -139,6 +139,7 @@ def drawn(rng: random.Random) -> Source:
     return kernel([head, *loads, ORDERED, *stores, *more], every, conditions, MOST)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", counted(40, 5000))
 def test_drawn_copies_on_conditions_are_right_where_every_run_is(count: int) -> None:
     for seed in range(count):

@@ -466,6 +466,7 @@ def test_constants_that_become_arguments_leave_both_surfaces_equal() -> None:
         assert same_functions(one, back(one, "registers" if kernel.inline else "inline")[1]).status == "proved"
 
 
+@pytest.mark.slow
 def test_no_mutant_with_other_bytes_is_equal_and_every_other_surface_is() -> None:
     rng = random.Random(11)
     found = [campaign.equality(k, mutant_of(rng, k)) for k in (kernel_of(rng) for _ in range(20))]

@@ -598,6 +598,7 @@ def _left(
     return ({n: drawn.memory[n].held for n in tensors}, held) if not run.found else None
 
 
+@pytest.mark.slow
 def test_drawn_kernels_hold_the_same_bytes_exactly_where_their_origins_are_the_same() -> None:
     """The bytes of a run are drawn: where one number stands at two places, the bytes there are one."""
     equal = parted = 0

@@ -250,6 +250,7 @@ WRAPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrap", WRAPS)
 def test_three_buffers_in_turn_however_the_turn_is_counted(wrap: str) -> None:
     kernel = TURN + ROW + LOAD + TURNED + STORE + DONE + "    " + WRAPS[wrap] + DRAIN

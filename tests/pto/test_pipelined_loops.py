@@ -208,6 +208,7 @@ def test_a_pipeline_with_a_fault_is_not_proved(one: Pipeline) -> None:
     assert verdict(one)[0] is not Status.PROVED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", counted(15, 600))
 def test_no_drawn_pipeline_is_proved_that_a_run_finds_wrong(count: int) -> None:
     rng, counts = random.Random(count), Counter[tuple[bool, Status]]()

@@ -270,6 +270,7 @@ def as_kernel(name: str, command: Command, load: bool) -> str:
     return "\n".join([f"func.func @{name}(%t: {gm}) {{", *lines, "  return", "}", ""])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", counted(24, 60))
 def test_commands_of_a_plan_break_the_rules_that_the_same_instruction_breaks(count: int) -> None:
     draw = random.Random(7)

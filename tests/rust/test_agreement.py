@@ -54,6 +54,7 @@ def move(source: str, dest: str) -> KernelPlan:
     return plan(text, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [3, *rest([1])])
 def test_consumption_and_supply_agree_with_the_cells_of_every_pair(every: int) -> None:
     """By default of every third pair: each mapping is the source of seven others, and the destination of seven."""

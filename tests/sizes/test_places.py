@@ -115,6 +115,7 @@ def test_no_stream_writes_at_an_address_that_only_a_later_iteration_has(
     assert verdict.status.value == ("refuted" if rules else "proved")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", counted(1, 60))
 def test_drawn_steps_in_places_that_symbols_say_are_judged_as_each_size_is(
     count: int, monkeypatch: pytest.MonkeyPatch

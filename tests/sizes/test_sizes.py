@@ -80,6 +80,7 @@ def test_two_axes_of_one_size_are_not_taken_for_each_other() -> None:
     assert {f.rule for f in verdict.errors} == {"core/same-element"}
 
 
+@pytest.mark.slow
 def test_the_smallest_sizes_are_those_that_enumeration_finds() -> None:
     mutants = ["B*C + 1", "B*C*B", "C*A", "A", "B*C - C + 8", "(B + 1)*C", "B*C*2", "8", "C*C", "0"]
     for step in mutants:

@@ -52,6 +52,7 @@ def spelled(sizes: list[int], groups: list[list[int]]) -> tuple[dict[str, int], 
     return axes, texts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "most"), [(0, 2), *rest([(1, 3), (0, 4), (1, 4)])])
 def test_factors_as_axes_or_as_digits_of_one_axis_are_the_same_move(seed: int, most: int) -> None:
     draw = random.Random(seed)

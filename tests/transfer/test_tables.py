@@ -395,6 +395,7 @@ def accesses(draw: st.DrawFn) -> tuple[Expr, Stream]:
     return parse(", ".join(buffer), SIZES), stream_of(", ".join(time), ", ".join(packet), SIZES)
 
 
+@pytest.mark.slow
 @settings(max_examples=settings.default.max_examples // 2)
 @given(accesses())
 def test_the_strides_are_those_of_derive_on_random_accesses(access):
