@@ -68,6 +68,7 @@ def test_that_a_flag_from_a_pipe_to_itself_orders_it_is_a_condition(
         ("pto.mystery", "pto.mystery"),
         ("pto.set_mystery %z : i64", "pto.set_mystery"),
         ("%u = other.op %z : i64", "other.op"),
+        ("scf.mystery", "scf.mystery"),
         ("pto.vmystery", "pto.vmystery"),
         ("func.call @other(%z) : (i64) -> ()", "@other, which is not in this file,"),
         ("scf.for %i = %z to %l step %one : i64 {\n    pto.mystery\n  }", "pto.mystery"),

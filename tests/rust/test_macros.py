@@ -62,7 +62,7 @@ def test_that_a_macro_of_another_crate_leaves_no_loop_is_a_condition(line: str, 
 
 
 @pytest.mark.parametrize(("attribute", "told"), [
-    ("#[traced]", "given"), ("#[other::unroll(4)]", "given"), ("#[inline(always)]", "proved"), ("#[cfg_attr(test, inline)]", "proved"),
+    ("#[traced]", "given"), ("#[other::test]", "given"), ("#[rustfmt::skip]", "proved"), ("#[other::unroll(4)]", "given"), ("#[inline(always)]", "proved"), ("#[cfg_attr(test, inline)]", "proved"),
     ("/// Copies all.", "proved"),
 ])  # fmt: skip
 def test_that_an_attribute_of_another_crate_leaves_a_kernel_as_it_is_is_a_condition(attribute: str, told: str) -> None:

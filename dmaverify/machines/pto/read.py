@@ -59,7 +59,8 @@ _SPEAKS = re.compile(
 )
 """Operations that at most speak of a buffer; what else names one may read and write it."""
 _NO_EFFECT = re.compile(
-    r"(scf|affine|func)\..*|return|module|llvm\.(mlir\.(constant|undef|poison|zero)|return)"
+    r"(scf|affine)\.(yield|condition|for|if|parallel|apply|min|max)|scf\.(while|execute_region|index_switch|forall|reduce)"
+    r"|(func\.)?(func|return|call|constant)|module|llvm\.(mlir\.(constant|undef|poison|zero)|return)"
     r"|pto\.(init_align|import_reserved_buffer|tfree)|" + CROSS.pattern
 )
 """Operations beside those that, where they name no memory, are known to change no register and to order nothing."""

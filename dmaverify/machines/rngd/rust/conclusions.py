@@ -39,12 +39,18 @@ _OF_RUSTC = frozenset((
     "target_feature", "test", "track_caller", "warn",
 ))  # fmt: skip
 """Attributes of the compiler, of its tools and of the vendor's library: none of them changes what a function does."""
+_TOOLS = ("clippy", "diagnostic", "furiosa_opt_std", "miri", "rustfmt", "tokio")
+"""Where a path to one of them begins."""
 
 
 def _foreign_attribute(text: str) -> str:
     """The attribute where it may be a macro of another crate, which makes another function of the one below it."""
     found = _ATTRIBUTE.match(text)
-    return f"`#[{found[1]}]`" if found is not None and found[2] not in _OF_RUSTC else ""
+    if found is None:
+        return ""
+    crate = "".join(found[1].split()).partition("::")[0]
+    known = found[2] in _OF_RUSTC and crate in (found[2], *_TOOLS)
+    return "" if known else f"`#[{found[1]}]`"
 
 
 def conclude(reader: Sites, item: Item) -> None:
