@@ -231,12 +231,12 @@ class PlanReader(EntryReader):
         )
         programs = []
         for name, table in self.table.program.items():
-            lost = next((one for one in unread if one.name in _used(table)), None)
-            whole = lost is None or lost.name in found.transfers or lost.name in found.accesses
+            lost = [one.name for one in unread if one.name in _used(table)]
+            whole = all(one in found.transfers or one in found.accesses for one in lost)
             program = self.collect(partial(read_program, self, name, table, found)) if whole else None
-            if lost is not None:
+            if lost:
                 span = self.doc.key_span(("program", name))
-                error = InputError(f"a step does `{lost.name}`, which cannot be read", span, "mend that first")
+                error = InputError(f"a step does `{lost[0]}`, which cannot be read", span, "mend that first")
                 unread.append(Unread(name, (error,), span.line))
             elif program is not None:
                 programs.append(program)

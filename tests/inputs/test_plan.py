@@ -802,9 +802,14 @@ def test_a_move_is_not_judged_by_those_of_its_commands_that_can_be_read(read: st
 def test_a_program_is_not_read_whose_step_is_not() -> None:
     from dmaverify.jobs.load import check
 
-    text = HALF + '[program.p]\nstep = [{ transfer = "good" }, { access = ["worse"] }]\n'
+    half = (
+        '[transfer.half]\ndtype = "i8"\nsource = { tier = "hbm", element = "C" }\n'
+        'dest = { tier = "hbm", base = 4096, element = "C" }\n'
+        '[[transfer.half.command]]\nread = "[C=256:1]:256 HBM/D@0"\nwrite = "[C=256:1"\n'
+    )
+    text = HALF + half + '[program.p]\nstep = [{ transfer = "half" }, { transfer = "good" }, { access = ["worse"] }]\n'
     found = {v.name: [f.message for f in v.findings if f.severity.value == "error"] for v in check(text)}
-    assert found["p"] == ["a step does `worse`, which cannot be read"]
+    assert found["p"] == ["a step does `half`, which cannot be read"]
     assert not found["good"]
 
 
