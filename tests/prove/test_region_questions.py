@@ -183,7 +183,7 @@ def test_regions_are_judged_as_every_iteration_written_out_says(count: int) -> N
     assert min(seen.values()) > count // 30
 
 
-@pytest.mark.parametrize("count", counted(15, 3000))
+@pytest.mark.parametrize("count", counted(9, 3000))
 def test_what_is_proved_of_regions_is_proved_from_definitions(count: int) -> None:
     proved = 0
     for text in drawn_programs(range(count)):

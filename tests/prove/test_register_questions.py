@@ -343,7 +343,7 @@ def followed(text: str) -> dict[int, Callable[[tuple[int, ...]], tuple[int, ...]
     return {copy.span.line: partial(values, copy) for copy in kernel.copies}
 
 
-@pytest.mark.parametrize("count", counted(32, 3000))
+@pytest.mark.parametrize("count", counted(20, 3000))
 def test_what_is_said_to_depend_on_the_path_does(count: int, tmp_path: Path) -> None:
     differ = same = 0
     for drawn_text in drawn_kernels(range(count)):

@@ -132,7 +132,7 @@ def drawn(draw: random.Random) -> str:
     )
 
 
-@pytest.mark.parametrize("count", counted(8, 400))
+@pytest.mark.parametrize("count", counted(5, 400))
 def test_what_is_confirmed_of_drawn_programs_is_what_the_fast_path_finds(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

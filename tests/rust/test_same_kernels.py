@@ -355,7 +355,7 @@ def test_drawn_branches_are_the_same_where_every_number_leaves_the_same(tmp_path
     assert told >= {"proved", "refuted"}
 
 
-@pytest.mark.parametrize("drawn", [(2, 4, 8, 10, 13, 17, 18), *rest([(range(20),)])])
+@pytest.mark.parametrize("drawn", [(2, 4, 8, 10), *rest([(range(20),)])])
 def test_drawn_kernels_are_the_same_where_they_leave_the_same(tmp_path: Path, drawn: Sequence[int]) -> None:
     found = []
     for seed in drawn:

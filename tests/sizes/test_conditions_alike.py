@@ -94,7 +94,7 @@ def conditions(text: str) -> set[str]:
     return {re.sub("[0-9, ]", "", one) for one in verdict.conditions}
 
 
-@pytest.mark.parametrize("seed", seeds(2, 400))
+@pytest.mark.parametrize("seed", seeds(1, 400))
 @pytest.mark.parametrize("draw", [whole, tiled])
 def test_a_program_rests_at_all_sizes_on_nothing_that_no_size_rests_on(draw: object, seed: int) -> None:
     rng = random.Random(seed)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from lab.draws import rest
 from moves import drawn, move
 
 from dmaverify import api
@@ -32,7 +33,7 @@ def recounted(folder) -> tuple[int, str]:
     return done.returncode, (done.stdout + done.stderr).strip().splitlines()[-1]
 
 
-@pytest.mark.parametrize("seed", [4, 5, 25])
+@pytest.mark.parametrize("seed", [5, *rest((4, 25))])
 def test_the_counts_of_a_bound_are_found_again_without_dmaverify(seed, tmp_path):
     axes, moved = drawn(seed)
     write_certificate(tmp_path, synthesize(moved, RNGD, axes=axes, advise=False))
