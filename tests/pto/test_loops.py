@@ -677,6 +677,27 @@ def test_what_hangs_on_a_value_that_is_not_followed_is_open() -> None:
     assert check(opened).status is Status.UNKNOWN  # %x is 0 in every round, which no form says
 
 
+@pytest.mark.parametrize(("condition", "status"), [("%given", Status.REFUTED), ("%nowhere", Status.UNKNOWN)])
+def test_a_branch_on_a_name_that_nothing_defines_refutes_nothing(condition: str, status: Status) -> None:
+    inside = f"scf.if {condition} {{\n%far = pto.addptr %in, %c32 : !pto.ptr<i8, gm> -> !pto.ptr<i8, gm>\n"
+    inside += LOAD.replace("f32", "i8").replace("%s, %d", "%far, %ub").replace("%l", "%len")
+    loop = FOR.replace("%x = %c1", "%v = %c0")
+    text = CARRIED.format(
+        size=32,
+        most=4,
+        before="",
+        loop=loop,
+        first="%x = arith.muli %v, %c1 : index",
+        step="%w = arith.muli %v, %v : index",
+    )
+    text = text.replace("%o = arith.muli %x, %c32", "%o = arith.muli %c0, %c32").replace(
+        "%n: index", "%n: index, %given: i1"
+    )
+    assert check(text).status is Status.PROVED
+    opened = text.replace("%o =", inside + "\npto.barrier #pto.pipe<PIPE_ALL>\n}\n%o =", 1)
+    assert check(opened).status is status
+
+
 OPEN_ROUNDS = f"""// dmaverify: assume %n in 1..5
 func.func @k(%s: {GM}, %n: index) {{
   %c0 = arith.constant 0 : index

@@ -304,9 +304,7 @@ class _Meaning(Accesses):
     def _if(self, stmt: ops.If) -> list[Event] | Branch:
         when = self.as_condition(self.value(stmt.condition))
         if when is None:
-            name = stmt.condition.name
-            bit = self.world.free(name_of(name), 0, 1, stated=True, shown=name, varies=tuple(self.around))
-            when = compare("ne", bit)
+            when = compare("ne", self.unfollowed(stmt.condition.name))
         if self.world.roots(when) & (self.opaque | self.unsure):
             self.kernel.lost.append(stmt.span)
         decided = when.known if when.known is not None else self.world.decide(when)
