@@ -27,10 +27,22 @@ from dmaverify.values import dataclass, field
 
 MOST_DIMS = 8
 UNLIMITED = 256  # beats as a job file writes "as many as the protocol allows"
-_NEXT = (
-    "length", "src", "dst", "src_protocol", "dst_protocol", "max_src_beats", "max_dst_beats", "aw_decoupled",
-    "rw_decoupled",
-)  # fmt: skip
+_WORD = range(1 << 64), "0 to 2^64 - 1"
+_PROTOCOL = range(len(NAMES)), "0 AXI to 5 AXI-Stream"
+_MOST_BEATS = frozenset((*range(1, 129), UNLIMITED)), "1 to 128, or 256 for no limit"
+_FLAG = range(2), "0 or 1"
+_LEGAL = {  # the first values of a job, in order, and what each may be
+    "length": _WORD,
+    "src": _WORD,
+    "dst": _WORD,
+    "src_protocol": _PROTOCOL,
+    "dst_protocol": _PROTOCOL,
+    "max_src_beats": _MOST_BEATS,
+    "max_dst_beats": _MOST_BEATS,
+    "aw_decoupled": _FLAG,
+    "rw_decoupled": _FLAG,
+}
+_NEXT = tuple(_LEGAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,51 +185,40 @@ def _jobs(lines: Sequence[Line], dims: int, width: int, *, strict: bool = False)
 
 def _job(lines: Sequence[Line], at: int, dims: int, width: int, *, strict: bool = False) -> tuple[Job, int]:
     first = at
-    wanted = [
-        *_NEXT,
-        *(f"{what} of dimension {k}" for k in range(dims) for what in ("reps", "src_stride", "dst_stride")),
-    ]
+    of_dims = [f"{what} of dimension {k}" for k in range(dims) for what in ("reps", "src_stride", "dst_stride")]
     values = []
-    for what in [*wanted, "n_errors"]:
+    for what in [*_NEXT, *of_dims, "n_errors"]:
         values.append(_value(lines, at, what))
         if strict and lines[at].words[0][0].lower().startswith("0x") != (what in ("src", "dst") or "stride" in what):
             kind = "decimal" if lines[at].words[0][0].lower().startswith("0x") else "hexadecimal, 0x..."
             lines[at].refuse(f"{what} is `{lines[at].words[0][0]}`", f"it is {kind}", 0)
         at += 1
+    for line, what, value in zip(lines[first:], _NEXT, values, strict=False):
+        legal, said = _LEGAL[what]
+        if value not in legal:
+            line.refuse(f"{what} is {value}", said, 0)
     length, src, dst, src_protocol, dst_protocol, src_beats, dst_beats, aw, rw = values[:9]
-    for number, code in ((3, src_protocol), (4, dst_protocol)):
-        if not 0 <= code < len(NAMES):
-            lines[first + number].refuse(f"{_NEXT[number]} is {code}", "0 AXI to 5 AXI-Stream", 0)
-    for number, flag in ((7, aw), (8, rw)):
-        if flag not in (0, 1):
-            lines[first + number].refuse(f"{_NEXT[number]} is {flag}", "0 or 1", 0)
-    for number, beats in ((5, src_beats), (6, dst_beats)):
-        if not (1 <= beats <= 128 or beats == UNLIMITED):
-            lines[first + number].refuse(f"{_NEXT[number]} is {beats}", "1 to 128, or 256 for no limit", 0)
-    for number, what in enumerate(("length", "src", "dst")):
-        if not 0 <= values[number] < (1 << 64):
-            lines[first + number].refuse(f"{what} is {values[number]}", "0 to 2^64 - 1", 0)
-    for number in range(3 * dims):
-        stride = values[9 + number]
-        if number % 3 and not -(1 << (width - 1)) <= stride < 1 << width:
-            lines[first + 9 + number].refuse(
-                f"{wanted[9 + number]} is {lines[first + 9 + number].words[0][0]}, which {width} bits do not hold",
-                "strides are as wide as addresses: --engine address_width=N", 0,
-            )  # fmt: skip
     (sr, sl), (dr, dl) = llen_of(src_beats), llen_of(dst_beats)
     request = Request(src, dst, length, src_protocol, dst_protocol, bool(rw), bool(aw), sr, sl, dr, dl)
-    shape = []
-    for k in range(dims):
-        reps, s, d = values[9 + 3 * k : 12 + 3 * k]
-        if reps < 0 or reps >= 1 << 32:
-            lines[first + 9 + 3 * k].refuse(f"reps is {reps}", "0 to 2^32 - 1", 0)
-        shape.append(Dim(reps, signed(s, width), signed(d, width)))
+    shape = [_dimension(lines[first + 9 + 3 * k :], of_dims[3 * k :], width) for k in range(dims)]
     count = values[-1]
     if not 0 <= count <= 1 << 16:
         lines[at - 1].refuse(f"n_errors is {count}", "as many lines of errors follow", 0)
     errors = tuple(_error(lines, at + k) for k in range(count))
     span = lines[first].span.to(lines[at + count - 1].span)
     return Job(Descriptor(request, tuple(shape)), errors, span, tuple(lines[first : at + count])), at + count
+
+
+def _dimension(lines: Sequence[Line], names: Sequence[str], width: int) -> Dim:
+    """One dimension: how often, and the strides of both sides."""
+    reps, *strides = (_value(lines, k, names[k]) for k in range(3))
+    for line, what, stride in zip(lines[1:], names[1:], strides, strict=False):
+        if not -(1 << (width - 1)) <= stride < 1 << width:
+            said = f"{what} is {line.words[0][0]}, which {width} bits do not hold"
+            line.refuse(said, "strides are as wide as addresses: --engine address_width=N", 0)
+    if not 0 <= reps < 1 << 32:
+        lines[0].refuse(f"reps is {reps}", "0 to 2^32 - 1", 0)
+    return Dim(reps, *(signed(stride, width) for stride in strides))
 
 
 def _value(lines: Sequence[Line], at: int, what: str) -> int:

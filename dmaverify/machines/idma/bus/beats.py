@@ -237,63 +237,86 @@ def _sampled(changes: Mapping[int, Levels], ports: Ports) -> Iterator[Beat]:
     comes before one and behind it is not one run.
     """
     held: Levels = {}
-    asked: list[str] = []  # directions of what one OBI port for both was asked and has not answered
-    waiting: dict[str, Mapping[str, Value]] = {}  # what an AXI channel showed that nobody has taken
-    seen: set[str] = set()  # channels whose handshake was 0 or 1 once; before, an undefined valid may be an idle one
-    up: dict[str, int] = {}  # since which edge valid is up, without a handshake
-    cycle, edge, stopped, begun, reset_at = 0, 0, False, False, -1
-    axi = [c for c in AXI_CHANNELS if (c, "valid") in ports.axi and (c, "ready") in ports.axi]
-    watched = [(c, c, ports.axi) for c in axi]
-    watched += [(f"{c}_{way}", c, port) for way, port in ports.obi.items() for c in ("a", "r")]
+    port = _WatchedPorts(ports)
+    cycle, stopped = 0, False
     for time, after in sorted(changes.items()):
         stopped = stopped or (cycle > 0 and after.get(ports.clock, ZERO)[1] != 0)
         if after.get(ports.clock) == ONE and held.get(ports.clock) == ZERO:
             if stopped:
                 said = f"the clock {ports.clock_name} is undefined before time {time}: what happened then is not seen"
                 raise InputError(said, None, "dump the whole run, without $dumpoff")
-            cycle, edge = cycle + 1, time
-            level = _level(held, ports.reset) if ports.reset else None
-            steady = begun if level is None else level == ports.running
-            for channel, wires, port in watched:
-                valid = _level(held, port[wires, "valid"])
-                ready = _level(held, port[wires, "ready"]) if (wires, "ready") in port else 1
-                shown = {name: held.get(port[wires, name], (0, -1)) for name in FIELDS if (wires, name) in port}
-                before = waiting.pop(channel, None)
-                broken = ""
-                if steady and (channel in seen or valid == 1):
-                    broken = _broken(valid, ready, shown, before)
-                if None not in (valid, ready):
-                    seen.add(channel)
-                since = up.setdefault(channel, time) if valid == 1 and steady else time
-                if valid != 1 or ready == 1 or not steady:
-                    up.pop(channel, None)
-                if broken:
-                    yield Beat(time, channel, {}, None, 0, cycle, broken)
-                elif valid == ready == 1:
-                    if reset_at >= 0 or level == 1 - ports.running:
-                        raise _reset_amid(ports, reset_at if reset_at >= 0 else time)
-                    begun = True
-                    if channel.endswith("_both"):
-                        channel = f"{wires}_{_direction(wires, shown, asked)}"
-                    yield replace(_beat(time, channel, shown, None, cycle), shown=since)
-                elif valid == 1 and steady and channel in axi:
-                    waiting[channel] = shown
+            cycle += 1
+            yield from port.edge(time, cycle, held)
         held.update(after)
-        if begun and reset_at < 0 and ports.reset and _level(held, ports.reset) == 1 - ports.running:
-            reset_at = time
-    for channel in up:  # either all that is asked for was taken before, or something never is
-        yield Beat(edge, channel, {}, None, 0, cycle, "valid is up at the end, and ready has not answered it")
+        port.reset(time, held)
+    yield from port.pending(cycle)
     if not cycle:
         raise InputError(
             f"the clock {ports.clock_name} never rises from 0 to 1", None, "name another: FILE::PREFIX@CLOCK"
         )
 
 
-def _reset_amid(ports: Ports, time: int) -> InputError:
-    said = f"the reset {ports.reset_name} is {1 - ports.running} at time {time}, where beats come or behind others"
-    return InputError(
-        said, None, "a dump of one run; leave out a signal that is no reset, or is active at the other level"
-    )
+class _WatchedPorts:
+    """The channels of some ports from edge to edge."""
+
+    def __init__(self, ports: Ports) -> None:
+        self.ports = ports
+        axi = [c for c in AXI_CHANNELS if (c, "valid") in ports.axi and (c, "ready") in ports.axi]
+        self.stays = frozenset(axi)
+        self.channels = [(c, c, ports.axi) for c in axi]
+        self.channels += [(f"{c}_{way}", c, port) for way, port in ports.obi.items() for c in ("a", "r")]
+        self.asked: list[str] = []  # directions of what one OBI port for both was asked and has not answered
+        self.waiting: dict[str, Mapping[str, Value]] = {}  # what an AXI channel showed that nobody has taken
+        self.seen: set[str] = set()  # their handshake was 0 or 1 once; before, an undefined valid may be an idle one
+        self.up: dict[str, int] = {}  # since which edge valid is up, without a handshake
+        self.begun, self.reset_at, self.last = False, -1, 0
+
+    def edge(self, time: int, cycle: int, held: Levels) -> Iterator[Beat]:
+        """What the channels do at one edge, by the levels just before it."""
+        self.last = time
+        level = _level(held, self.ports.reset) if self.ports.reset else None
+        steady = self.begun if level is None else level == self.ports.running
+        for channel, wires, port in self.channels:
+            valid = _level(held, port[wires, "valid"])
+            ready = _level(held, port[wires, "ready"]) if (wires, "ready") in port else 1
+            shown = {name: held.get(port[wires, name], (0, -1)) for name in FIELDS if (wires, name) in port}
+            before, broken = self.waiting.pop(channel, None), ""
+            if steady and (channel in self.seen or valid == 1):
+                broken = _broken(valid, ready, shown, before)
+            if None not in (valid, ready):
+                self.seen.add(channel)
+            since = self.up.setdefault(channel, time) if valid == 1 and steady else time
+            if valid != 1 or ready == 1 or not steady:
+                self.up.pop(channel, None)
+            if broken:
+                yield Beat(time, channel, {}, None, 0, cycle, broken)
+            elif valid == ready == 1:
+                if self.reset_at >= 0 or level == 1 - self.ports.running:
+                    raise self._amid(self.reset_at if self.reset_at >= 0 else time)
+                self.begun = True
+                both = channel.endswith("_both")
+                named = f"{wires}_{_direction(wires, shown, self.asked)}" if both else channel
+                yield replace(_beat(time, named, shown, None, cycle), shown=since)
+            elif valid == 1 and steady and channel in self.stays:
+                self.waiting[channel] = shown
+
+    def reset(self, time: int, held: Levels) -> None:
+        """Takes down the first reset behind a beat."""
+        ports = self.ports
+        if self.begun and self.reset_at < 0 and ports.reset and _level(held, ports.reset) == 1 - ports.running:
+            self.reset_at = time
+
+    def pending(self, cycle: int) -> Iterator[Beat]:
+        """What is up at the end: either all that is asked for was taken before, or something never is."""
+        for channel in self.up:
+            said = "valid is up at the end, and ready has not answered it"
+            yield Beat(self.last, channel, {}, None, 0, cycle, said)
+
+    def _amid(self, time: int) -> InputError:
+        level = 1 - self.ports.running
+        said = f"the reset {self.ports.reset_name} is {level} at time {time}, where beats come or behind others"
+        hint = "a dump of one run; leave out a signal that is no reset, or is active at the other level"
+        return InputError(said, None, hint)
 
 
 def _direction(wires: str, shown: Mapping[str, Value], asked: list[str]) -> str:

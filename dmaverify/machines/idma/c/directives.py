@@ -21,7 +21,6 @@ class FileReader(InitialReader):
 
     def declare(self, part: Part, *, keep: bool = True) -> None:
         """The variables of a declaration; without `keep`, what they hold is known of constants alone."""
-        raise NotImplementedError
 
     def collect(self, parts: Iterable[Part]) -> None:
         """Declarations outside of functions; `#if` by what is defined."""

@@ -145,50 +145,56 @@ class InitialReader(ObjectUses):
 
     def _placed(self, whole: MemoryObject, stack: list[tuple[Path, Shape, int]], value: Part) -> None:
         """A value goes to where the stack stands, or into the first number of it; then the stack moves on."""
-        listed = value.type == "initializer_list"
-        held = None if listed else self._item(value)
+        held = None if value.type == "initializer_list" else self._item(value)
+        inner, own = self._place(stack, value, held)
+        if isinstance(own, (ArrayType, StructType)):
+            if held is None:
+                self._braces(whole, inner, own, value)
+            else:
+                outer, self.filling = self.filling, whole
+                self.store(ObjectPlace(whole, inner, own), held, value)
+                self.filling = outer
+                self.copies.append(inner)
+        elif isinstance(own, CType):
+            whole.cells[inner] = converted(self._number(whole, own, value, held), own)
+        elif held is not None:
+            self.plain(held, value)
+        else:
+            for one in self._values(value):
+                self.plain(self._item(one), one)
+        while stack:
+            path, shape, at = stack.pop()
+            if at + 1 < _count(shape) or not stack:
+                stack.append((path, shape, at + 1))
+                return
+
+    def _place(self, stack: list[tuple[Path, Shape, int]], value: Part, held: Value | None) -> tuple[Path, Shape]:
+        """Which part a value is for, and its type: where the stack stands, or as far into it as a number goes."""
         while True:
             path, shape, at = stack[-1]
             if at >= _count(shape):
                 raise UnreadInitializer(f"`{value}` is one too many")
             inner, own = _child(path, shape, at)
             if isinstance(own, UnreadType) and not own.scalar:
-                if listed and not isinstance(shape, ArrayType):
-                    break
-                raise UnreadInitializer(own.why)
+                if held is not None or isinstance(shape, ArrayType):
+                    raise UnreadInitializer(own.why)
+                return inner, own
             whole_of = isinstance(held, WholeObject) and held.place is not None and held.place.shape == own
-            if listed or whole_of or isinstance(own, (CType, UnreadType)):
-                break
-            known = held is not None and (held.number is not None or held.launch is not None)
+            if held is None or whole_of or isinstance(own, (CType, UnreadType)):
+                return inner, own
+            known = held.number is not None or held.launch is not None
             if not known and not isinstance(held, (KnownPointer, WholeObject)):
                 raise UnreadInitializer(f"`{value}` may be a structure")
             stack.append((inner, own, 0))
-        if isinstance(own, (ArrayType, StructType)) and listed:
-            self._braces(whole, inner, own, value)
-        elif isinstance(own, (ArrayType, StructType)) and held is not None:
-            outer, self.filling = self.filling, whole
-            self.store(ObjectPlace(whole, inner, own), held, value)
-            self.filling = outer
-            self.copies.append(inner)
-        elif isinstance(own, CType):
-            if listed:
-                inside = value.parts()
-                if len(inside) > 1 or any(one.type in ("initializer_list", "initializer_pair") for one in inside):
-                    raise UnreadInitializer(f"`{value}`")
-                held = self.plain(self._item(inside[0]), value) if inside else Value(0)
-            elif held is not None and (whole.escaped or not self.holds_address(held, own)):
-                held = self.plain(held, value)
-            whole.cells[inner] = converted(held if held is not None else Value(0), own)
-        else:
-            for one in self._values(value) if listed else ():
-                self.plain(self._item(one), one)
-            if held is not None:
-                self.plain(held, value)
-        while stack:
-            path, shape, at = stack.pop()
-            if at + 1 < _count(shape) or not stack:
-                stack.append((path, shape, at + 1))
-                return
+
+    def _number(self, whole: MemoryObject, own: CType, value: Part, held: Value | None) -> Value:
+        """The value of a number or a pointer, in braces or without."""
+        if held is None:
+            inside = value.parts()
+            if len(inside) > 1 or any(one.type in ("initializer_list", "initializer_pair") for one in inside):
+                raise UnreadInitializer(f"`{value}`")
+            return self.plain(self._item(inside[0]), value) if inside else Value(0)
+        return self.plain(held, value) if whole.escaped or not self.holds_address(held, own) else held
 
 
 def _child(path: Path, shape: Shape, at: int) -> tuple[Path, Shape]:

@@ -144,11 +144,21 @@ class Launcher(ChainReader):
     # ------------------------------------------------------------ calls
 
     def called(self, call: Part, name: str, arguments: list[Part]) -> Value:
-        own = name in self.file.functions and name not in self.launching
-        if name in ASSERTIONS and len(arguments) == 1 and name not in self.file.functions:
+        here = name in self.file.functions
+        own = here and name not in self.launching
+        if name in ASSERTIONS and len(arguments) == 1 and not here:
             return self._asserted(call, arguments[0], self.truth(arguments[0]))
         if name in TRACKING and not own and not arguments:
             return Value(0)
+        values = self._arguments(call, arguments, own)
+        if here and not own:
+            self.steps += 10  # its arguments are expressions
+            return self.doubted(call, f"`{name}` is a function of this file, not the runtime's")
+        found = self.entered(name, values, call) if here else self._of_runtime(call, name, values)
+        return self._outside_call(call, name, arguments, values) if found is None else found
+
+    def _arguments(self, call: Part, arguments: list[Part], own: bool) -> list[Value]:
+        """What a call hands on; of a function that is followed, objects as they are."""
         marks, values = list[tuple[int, int]](), list[Value]()
         for one in arguments:
             marks.append(self.mark())
@@ -159,27 +169,33 @@ class Launcher(ChainReader):
             values = [unknown(why or f"how many arguments `{call}` has is not known", one.type) for one in values]
         if len(values) > 1 and self.open_in(call, [*arguments], marks):
             values = [unknown(f"the order within `{call}` is the compiler's", value.type) for value in values]
+        return values
+
+    def _of_runtime(self, call: Part, name: str, values: list[Value]) -> Value | None:
+        """What a function of a runtime gives that launches, waits or is known by its name; None for any other."""
         if name in self.launching:
             self.steps += 10  # its arguments are expressions
-            if name in self.file.functions:
-                return self.doubted(call, f"`{name}` is a function of this file, not the runtime's")
             return self._launched(call, CALLS[name], values) if name in CALLS else self._pulp(call, name, values)
-        if name in PULP_ALLOCATES and name not in self.file.functions:
+        if name in PULP_ALLOCATES:
             return self._counter()
-        if name in (*PULP_WAITS, *PULP_FREES) and name not in self.file.functions:
-            return self._completed(call, values) if name in PULP_WAITS else Value(0)
-        if name in WAITS and name not in self.file.functions:
+        if name in PULP_WAITS:
+            return self._completed(call, values)
+        if name in PULP_FREES:
+            return Value(0)
+        if name in WAITS:
             self._waited(call, name, values)
             return Value(0)
-        if name.startswith(UNREAD) and name not in self.file.functions:
+        if name.startswith(UNREAD):
             self.steps += 10
             tile = made_of(call, name, len(values))
             if tile is not None:
                 return self.entered(f"{name}/{len(values)}", values, call, tile)
             near = _meant(name)
             return self.doubted(call, f"`{name}` is not read{f'; {near}' if near else ''}")
-        if name in self.file.functions:
-            return self.entered(name, values, call)
+        return None
+
+    def _outside_call(self, call: Part, name: str, arguments: list[Part], values: list[Value]) -> Value:
+        """A call of a function that is in no file here."""
         if not name.isidentifier() or any(name in scope for scope in self.scopes):
             return self.doubted(call, "a call through a pointer to a function, which is not read")
         if self.told and name not in NO_LAUNCH:  # those wait for nothing, either
