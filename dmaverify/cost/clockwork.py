@@ -179,6 +179,36 @@ def _next_command(
 
 
 @jit
+def _issue_both(
+    engine: int, command: int, now: int, queue: Table, waits: Table, channels: Table, wakes: Table, rows: Table,
+    woken: Table, maps: Table, commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table,
+    counters: Table, engines: Table, packets: Table, fifo: Table, slices: Table, sums: Table, trace: Table,
+    traced: Table, k: Table, spms: int, links: int,
+) -> int:  # fmt: skip
+    """What an engine writes and then reads at a tick; the soonest tick at which it can again."""
+    soonest = q.FAR
+    same = commands[command, q.C_SAME] == 1
+    for step in range(2):
+        role = 1 - step
+        free = q.E_READ_FREE if role == 0 or same else q.E_WRITE_FREE
+        if engines[engine, free] > now:
+            soonest = min(soonest, engines[engine, free])
+            continue
+        when = _issue(
+            engine, role, now, queue, waits, channels, wakes, rows, woken, maps, commands, counts,
+            strides, sides, cursors, counters, engines, packets,
+            fifo, slices, sums, trace, traced, k, spms, links,
+        )  # fmt: skip
+        if when < 0:
+            engines[engine, free] = now - when
+            soonest = min(soonest, engines[engine, free])
+        else:
+            soonest = min(soonest, when)
+            engines[engine, q.E_STALL] += 1
+    return int(soonest)
+
+
+@jit
 def play(
     queue: Table, waits: Table, channels: Table, wakes: Table, rows: Table, groups: Table, woken: Table, maps: Table,
     commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table,
@@ -219,24 +249,10 @@ def play(
                         active -= 1
                         continue
                     command = engines[engine, q.E_COMMAND]
-                same = commands[command, q.C_SAME] == 1
-                for step in range(2):
-                    role = 1 - step
-                    free = q.E_READ_FREE if role == 0 or same else q.E_WRITE_FREE
-                    if engines[engine, free] > now:
-                        soonest = min(soonest, engines[engine, free])
-                        continue
-                    when = _issue(
-                        engine, role, now, queue, waits, channels, wakes, rows, woken, maps, commands, counts,
-                        strides, sides, cursors, counters, engines, packets,
-                        fifo, slices, sums, trace, traced, k, spms, links,
-                    )  # fmt: skip
-                    if when < 0:
-                        engines[engine, free] = now - when
-                        soonest = min(soonest, engines[engine, free])
-                    else:
-                        soonest = min(soonest, when)
-                        engines[engine, q.E_STALL] += 1
+                soonest = min(soonest, _issue_both(
+                    engine, command, now, queue, waits, channels, wakes, rows, woken, maps, commands, counts, strides,
+                    sides, cursors, counters, engines, packets, fifo, slices, sums, trace, traced, k, spms, links,
+                ))  # fmt: skip
         if woken[-1] == 1:
             due = q.FAR
             for channel in range(wakes.shape[0]):

@@ -79,7 +79,8 @@ def read_program(reader: EntryReader, name: str, table: schema.ProgramTable, par
         if made is not None:
             steps.append(made)
     if len(steps) == len(table.step):
-        _check_names(reader, path, table, steps, parts.regions, key)
+        _check_steps(reader, path, table, steps)
+        _check_regions(reader, path, table.regions, steps, parts.regions, key)
     for index, made in enumerate(steps):
         _same_machine(reader, (*path, "step", index), made, key)
     _contexts_apart(reader, path, steps)
@@ -193,14 +194,8 @@ def _named(reader: TableReader, path: Path, name: str, kind: str, known: Mapping
     raise InputError(f"no {kind} `{name}`", reader.doc.span(path), hint)
 
 
-def _check_names(
-    reader: TableReader,
-    path: Path,
-    table: schema.ProgramTable,
-    steps: Sequence[Step],
-    regions: Mapping[str, Region],
-    machine: str,
-) -> None:
+def _check_steps(reader: TableReader, path: Path, table: schema.ProgramTable, steps: Sequence[Step]) -> None:
+    """Every step that another names is there, and every region is one of the program's."""
     names, bodies = [step.name for step in steps], bodies_of(steps)
     for index, step in enumerate(steps):
         here: Path = (*path, "step", index)
@@ -221,7 +216,19 @@ def _check_names(
             region = getattr(step, key)
             if region is not None and region not in table.regions:
                 _unknown(reader, (*here, key), "region of this program", region, table.regions)
-    for at, name in enumerate(table.regions):
+
+
+def _check_regions(
+    reader: TableReader,
+    path: Path,
+    listed: Sequence[str],
+    steps: Sequence[Step],
+    regions: Mapping[str, Region],
+    machine: str,
+) -> None:
+    """Every region that a program lists is there, of its machine, and lives from a step to a step of it."""
+    names = [step.name for step in steps]
+    for at, name in enumerate(listed):
         if name in regions and reader.target_of(("region", name), reader.table.region[name].target)[0] != machine:
             message = f"region `{name}` is of another machine than the program, which is for {machine}"
             reader.errors.append(InputError(message, reader.doc.span((*path, "regions", at)), "name one of its own"))
@@ -230,8 +237,7 @@ def _check_names(
         elif name in regions:
             for end in regions[name].lifetime or ():
                 if end not in names:
-                    place = ("region", name, "lifetime")
-                    _unknown(reader, place, f"step of {path[1]}", end, names)
+                    _unknown(reader, ("region", name, "lifetime"), f"step of {path[1]}", end, names)
 
 
 def _unknown(reader: TableReader, path: Path, kind: str, name: str, known: Iterable[str]) -> None:

@@ -43,50 +43,50 @@ class Arithmetic(Values):
         self.gives([stmt.result], [made])
 
     def _calculated(self, stmt: ops.Arith) -> Value:
-        args = [self.value(a) for a in stmt.args]
-        op, world = stmt.op, self.world
+        args, op = [self.value(a) for a in stmt.args], stmt.op
         if stmt.bits == 1 and (op in _SIGNED or stmt.predicate.startswith("s")):  # true, with a sign, is -1
             numbers = [self.as_number(a) if isinstance(a, Cond) else a for a in args]
             args = [-n if isinstance(n, Lin) else n for n in numbers]
         if op.startswith(("index_", "ext", "trunc")):
-            if isinstance(args[0], Lin) and (op == "trunci" or stmt.type.bits < stmt.bits):
-                return self._fitted(stmt, args[0])
-            if op in ("extui", "index_castui") and isinstance(args[0], Lin):
-                return self._unsigned(stmt, args[0], stmt.bits)
-            return args[0]
+            return self._cast(stmt, args[0])
         if op == "select":
             return self._select(self.as_condition(args[0]), args[1], args[2])
         if any(isinstance(a, Cond) for a in args) and op in ("andi", "ori", "xori") and stmt.type.bits == 1:
-            first, second = (self.as_condition(a) for a in args)
-            if first is None or second is None:
-                return None
-            if op == "xori":
-                if second.known is not None:
-                    return first.negated() if second.known else first
-                return both([both([first, second.negated()]), both([first.negated(), second])], "or")
-            return both([first, second], "and" if op == "andi" else "or")
+            return self._truth(op, *(self.as_condition(a) for a in args))
         numbers = [self.as_number(a) if isinstance(a, Cond) else a for a in args]
-        if not all(isinstance(n, Lin) for n in numbers):
-            return self.unfollowed(stmt.result)
-        a, b = numbers[0], numbers[1]
-        assert isinstance(a, Lin)
-        assert isinstance(b, Lin)
+        terms = [n for n in numbers if isinstance(n, Lin)]
+        return self._of_terms(stmt, terms[0], terms[1]) if len(terms) == len(args) else self.unfollowed(stmt.result)
+
+    def _cast(self, stmt: ops.Arith, value: Value) -> Value:
+        if not isinstance(value, Lin):
+            return value
+        if stmt.op == "trunci" or stmt.type.bits < stmt.bits:
+            return self._fitted(stmt, value)
+        return self._unsigned(stmt, value, stmt.bits) if stmt.op in ("extui", "index_castui") else value
+
+    @staticmethod
+    def _truth(op: str, first: Cond | None, second: Cond | None) -> Cond | None:
+        """Two truths, combined."""
+        if first is None or second is None:
+            return None
+        if op != "xori":
+            return both([first, second], "and" if op == "andi" else "or")
+        if second.known is not None:
+            return first.negated() if second.known else first
+        return both([both([first, second.negated()]), both([first.negated(), second])], "or")
+
+    def _of_terms(self, stmt: ops.Arith, a: Lin, b: Lin) -> Value:
+        op, world = stmt.op, self.world
+        if op == "cmpi" and stmt.predicate not in _PREDICATES:
+            return None
+        if stmt.predicate.startswith("u") or op in ("minui", "maxui"):
+            a, b = self._unsigned(stmt, a, stmt.bits), self._unsigned(stmt, b, stmt.bits)
         if op == "cmpi":
-            if stmt.predicate not in _PREDICATES:
-                return None
             what, sign = _PREDICATES[stmt.predicate]
-            if stmt.predicate.startswith("u"):
-                a, b = self._unsigned(stmt, a, stmt.bits), self._unsigned(stmt, b, stmt.bits)
             return compare(what, (a - b) * sign)
-        if op == "subi":
-            return self._less(a, b)
-        if op == "addi":
-            return a + b
-        if op == "muli":
-            return world.times(a, b)
+        if op in ("addi", "subi", "muli"):
+            return a + b if op == "addi" else self._less(a, b) if op == "subi" else world.times(a, b)
         if op in ("minui", "minsi", "maxui", "maxsi"):
-            if op.endswith("ui"):
-                a, b = self._unsigned(stmt, a, stmt.bits), self._unsigned(stmt, b, stmt.bits)
             return world.least(a, b, most=op.startswith("max"))
         if a.is_const and op in _EITHER_WAY:
             a, b = b, a

@@ -213,60 +213,65 @@ class Carried(ResolvedCopies):
         counter: Lin,
         rounds: Lin,
     ) -> Lin | None:
-        world, own = self.world, names[index]
+        world, own, turn = self.world, names[index], counter.terms[0][0]
         inner = world.roots(end)
         if not inner:  # the same from the first iteration on
             return world.choose(compare("eq", rounds), start, end)
         if len(end.terms) == 1 and end.terms[0][1] == 1 and end.const == 0:
-            what, *args = world.symbols[end.terms[0][0]].definition or ("",)
-            if what == "max" and (shrunk := self._shrinking(own, start, args, rounds)) is not None:
-                return shrunk
-            by, size = (args[0], args[1]) if what == "mod" else (None, None)
-            if isinstance(by, Lin) and isinstance(size, int) and self._below(start, size):  # it is itself a remainder
-                step = by - Lin(0, ((own, 1),))
-                moving = {*names, counter.terms[0][0]}
-                if moving.isdisjoint(world.roots(step)) and not world.changes(step, [counter.terms[0][0]]):
-                    return world.modulo(start + world.times(rounds, step), size)
-            if what == "ite" and (turns := _wrapped(own, args)) and self._below(start, turns):
-                return world.modulo(start + rounds, turns)
+            found = self._of_symbol(own, start, end.terms[0][0], names, turn, rounds)
+            if found is not None:
+                return found
         factor = dict(end.terms).get(own, 0)
         rest = end - Lin(0, ((own, factor),)) if factor else end
-        loose = world.roots(rest) & (set(names) | {counter.terms[0][0]})
-        if world.changes(rest, [counter.terms[0][0]]):
+        if world.changes(rest, [turn]):
             return None
-        if own in inner and not loose and factor == 1:
-            return start + world.times(rounds, rest)
-        if own in inner and not loose and factor == -1 and rest == ONE and self._bit(start):
-            return world.modulo(start + rounds, 2)
-        if own in inner and not loose and factor == -1:
-            gap = rest - start * 2
-            return start + world.times(world.modulo(rounds, 2), gap)
+        if own in inner and not world.roots(rest) & {*names, turn} and factor in (1, -1):
+            if factor == 1:
+                return start + world.times(rounds, rest)
+            if rest == ONE and self._bit(start):
+                return world.modulo(start + rounds, 2)
+            return start + world.times(world.modulo(rounds, 2), rest - start * 2)
+        return self._rotated(index, names, first, given, rounds)
+
+    def _of_symbol(self, own: str, start: Lin, made: str, names: list[str], turn: str, rounds: Lin) -> Lin | None:
+        """What is carried on as a maximum, a remainder or a choice of itself."""
+        world = self.world
+        what, *args = world.symbols[made].definition or ("",)
+        if what == "max" and (shrunk := self._shrinking(own, start, args, rounds)) is not None:
+            return shrunk
+        by, size = (args[0], args[1]) if what == "mod" else (None, None)
+        if isinstance(by, Lin) and isinstance(size, int) and self._below(start, size):  # it is itself a remainder
+            step = by - Lin(0, ((own, 1),))
+            if {*names, turn}.isdisjoint(world.roots(step)) and not world.changes(step, [turn]):
+                return world.modulo(start + world.times(rounds, step), size)
+        if what == "ite" and (turns := _wrapped(own, args)) and self._below(start, turns):
+            return world.modulo(start + rounds, turns)
+        return None
+
+    def _rotated(self, index: int, names: list[str], first: list[Value], given: list[Value], rounds: Lin) -> Lin | None:
+        """One of several carried values that take each other's place."""
         cycle = [index]
-        while True:  # a rotation of carried values
-            following = given[cycle[-1]]
-            term = following.address if isinstance(following, Place) else following
-            if (
-                not isinstance(term, Lin)
-                or term.const
-                or len(term.terms) != 1
-                or term.terms[0] not in [(n, 1) for n in names]
-            ):
-                return None
-            nxt = names.index(term.terms[0][0])
-            if nxt == index:
-                break
-            if nxt in cycle or not self._alike(first[nxt], first[index]):
+        while (nxt := self._handed_from(given[cycle[-1]], names)) != index:
+            if nxt is None or nxt in cycle or not self._alike(first[nxt], first[index]):
                 return None
             cycle.append(nxt)
         starts = [v.address if isinstance(v, Place) else v for v in (first[i] for i in cycle)]
-        phase = world.modulo(rounds, len(cycle))
+        phase = self.world.modulo(rounds, len(cycle))
         value = starts[-1]
         for at in range(len(cycle) - 2, -1, -1):
             left, right = starts[at], value
             if not isinstance(left, Lin) or not isinstance(right, Lin):
                 return None
-            value = world.choose(compare("eq", phase - at), left, right)
+            value = self.world.choose(compare("eq", phase - at), left, right)
         return value if isinstance(value, Lin) else None
+
+    @staticmethod
+    def _handed_from(given: Value, names: list[str]) -> int | None:
+        """Which carried value a value is, if it is one as it stands."""
+        term = given.address if isinstance(given, Place) else given
+        if not isinstance(term, Lin) or term.const or len(term.terms) != 1 or term.terms[0][1] != 1:
+            return None
+        return names.index(term.terms[0][0]) if term.terms[0][0] in names else None
 
     def _shrinking(self, own: str, start: Lin, args: Sequence[object], rounds: Lin) -> Lin | None:
         """`max(own - n, 0)` carried on: what is left of `start` after so many steps of `n`."""

@@ -121,6 +121,24 @@ class CopyReader(TypeReader):
                 f"{op.name} takes {len(names)} operands before its groups, not {len(args)}", op.name_span, hint
             )
         roles = dict(zip(names, args, strict=True))
+        levels, pad = self._groups(op, kind, cursor, roles)
+        if not levels:
+            raise InputError(
+                f"{op.name} without nburst(...)", op.name_span, "nburst(count, source stride, destination stride)"
+            )
+        cursor.to_end()
+        types = self._typed_tail(cursor)
+        copy = self._copy(op, kind, True, roles, types, tuple(levels), None if pad is None else self._padding(pad))
+        if not early:
+            return copy
+        later = {LOAD: "mte_gm_ub", STORE: "mte_ub_gm"}.get(kind, "mte_ub_ub")
+        said = f"{op.name}: its operands are read in the order of pto.{later}"
+        return [Assumed(op.span, said), copy]
+
+    def _groups(
+        self, op: Op, kind: str, cursor: TokenCursor, roles: dict[str, Operand]
+    ) -> tuple[list[CopyLevel], list[Operand] | None]:
+        """The groups behind the operands of a copy: its loops, and how it pads."""
         levels: list[CopyLevel] = []
         pad: list[Operand] | None = None
         while (token := cursor.peek()) is not None and token.kind == "word":
@@ -152,18 +170,7 @@ class CopyReader(TypeReader):
                         "groups are written inner to outer",
                     )
                 levels.append(CopyLevel(group[0], group[1], group[2], span))
-        if not levels:
-            raise InputError(
-                f"{op.name} without nburst(...)", op.name_span, "nburst(count, source stride, destination stride)"
-            )
-        cursor.to_end()
-        types = self._typed_tail(cursor)
-        copy = self._copy(op, kind, True, roles, types, tuple(levels), None if pad is None else self._padding(pad))
-        if not early:
-            return copy
-        later = {LOAD: "mte_gm_ub", STORE: "mte_ub_gm"}.get(kind, "mte_ub_ub")
-        said = f"{op.name}: its operands are read in the order of pto.{later}"
-        return [Assumed(op.span, said), copy]
+        return levels, pad
 
     def _padding(self, pad: list[Operand]) -> CopyPad:
         more = (pad[1], pad[2]) if len(pad) > 1 else (None, None)

@@ -78,6 +78,15 @@ class KernelMachine(RunCopies):
 
     def _statement(self, stmt: ops.Stmt) -> None:
         self.line = stmt.span.line
+        if not any(one(stmt) for one in (self._value_made, self._register_set, self._acted, self._controlled)):
+            if isinstance(stmt, (ops.Foreign, ops.UnreadOp)):
+                raise Beyond(stmt.message if isinstance(stmt, ops.UnreadOp) else "an operation that is not executed")
+            idle = isinstance(stmt, (ops.Assumed, ops.OpaqueOp, MemoryBarrier))
+            if not idle and not self.tile_statement(stmt):
+                raise Beyond(f"{type(stmt).__name__} is not executed")
+
+    def _value_made(self, stmt: ops.Stmt) -> bool:
+        """Whether a statement gives a name a number or a place."""
         match stmt:
             case ops.Const():
                 whole = stmt.type.kind == "int"
@@ -94,6 +103,19 @@ class KernelMachine(RunCopies):
             case ops.AddPtr():
                 place, at, item = self._pointer(stmt.base)
                 self.values[stmt.result] = (place, at + self._int(stmt.offset) * item, item)
+            case ops.Bind():
+                self._hand_on((stmt.result,), (stmt.source,))
+                if stmt.source.name in self.raw:
+                    self.raw[stmt.result] = self.raw[stmt.source.name]
+            case ops.OpaqueOp() if stmt.least is not None:
+                self.values[stmt.results[0]] = self.arguments.get(stmt.results[0].lstrip("%"), stmt.least)
+            case _:
+                return False
+        return True
+
+    def _register_set(self, stmt: ops.Stmt) -> bool:
+        """Whether a statement sets what later copies go by."""
+        match stmt:
             case ops.SetLoop():
                 pair = (self._int(stmt.first), self._int(stmt.second))
                 if stmt.what == "size" and self.readings.get("loop-order") == "outer-first":
@@ -104,6 +126,13 @@ class KernelMachine(RunCopies):
             case ops.SetAtomic():
                 mode = (self.atomic[0] or "set") if stmt.mode is None else stmt.mode
                 self.atomic = (mode, (stmt.dtype or self.atomic[1]) if mode else "")
+            case _:
+                return False
+        return True
+
+    def _acted(self, stmt: ops.Stmt) -> bool:
+        """Whether a statement moves, computes or orders."""
+        match stmt:
             case ops.CopyOp():
                 self._copy(stmt)
             case ops.Flag() | ops.Barrier() | ops.BufferOp():
@@ -112,10 +141,6 @@ class KernelMachine(RunCopies):
                 self._other_core(stmt)
             case ops.AccessOp():
                 self._access(stmt)
-            case ops.For():
-                self._for(stmt)
-            case ops.If():
-                self._hand_on(stmt.results, self._block(stmt.then if self._int(stmt.condition) else stmt.other))
             case ops.Mask():
                 count = self._int(stmt.count) if stmt.op == "plt" and stmt.count is not None else 0
                 left = self.registers_of.mask(stmt, count)
@@ -125,29 +150,28 @@ class KernelMachine(RunCopies):
             case ops.VectorOp():
                 self.registers_of.operate(stmt)
                 self.values |= dict.fromkeys(stmt.results, 0)
+            case _:
+                return False
+        return True
+
+    def _controlled(self, stmt: ops.Stmt) -> bool:
+        """Whether a statement holds others, which are run."""
+        match stmt:
+            case ops.For():
+                self._for(stmt)
+            case ops.While():
+                self._while(stmt)
+            case ops.If():
+                self._hand_on(stmt.results, self._block(stmt.then if self._int(stmt.condition) else stmt.other))
             case BlockGraph():
                 self._hand_on(stmt.results, self._graph(stmt))
             case ops.Block():
                 self.inside += "vecscope" in stmt.what
                 self._hand_on(stmt.results, self._block(stmt.body))
                 self.inside -= "vecscope" in stmt.what
-            case ops.Bind():
-                self._hand_on((stmt.result,), (stmt.source,))
-                if stmt.source.name in self.raw:
-                    self.raw[stmt.result] = self.raw[stmt.source.name]
-            case ops.OpaqueOp() if stmt.least is not None:
-                self.values[stmt.results[0]] = self.arguments.get(stmt.results[0].lstrip("%"), stmt.least)
-            case ops.While():
-                self._while(stmt)
-            case ops.Foreign():
-                raise Beyond("an operation that is not executed")
-            case ops.UnreadOp():
-                raise Beyond(stmt.message)
-            case ops.Assumed() | ops.OpaqueOp() | MemoryBarrier():
-                pass
             case _:
-                if not self.tile_statement(stmt):
-                    raise Beyond(f"{type(stmt).__name__} is not executed")
+                return False
+        return True
 
     def _for(self, stmt: ops.For) -> None:
         if self._int(stmt.step) < 1:

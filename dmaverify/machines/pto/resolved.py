@@ -248,32 +248,12 @@ class ResolvedCopies(Registers):
         for index, count in enumerate(counts, 1):
             if count == ONE:
                 continue
-            register = self._register(
-                f"{stmt.kind}.loop{index}", f"the stride of loop{index}", stmt, [compare("ne", count - ONE)]
-            )
+            register = self._strides_of(stmt, index, count, size)
             if register is None:
-                if f"{stmt.kind}.loop{index}" not in self.registers:
-                    labels = [(size.span, f"loop{index} runs {self.said(count)} times")] if size and size.span else []
-                    self.remark(
-                        "state",
-                        f"the stride of loop{index} was never set",
-                        stmt.name_span,
-                        f"pto.set_loop{index}_stride before the copy",
-                        labels,
-                    )
-                return None
-            if self.world.roots(register.first) & self.opaque:
                 return None
             setup += [register.span] if register.span else []
-            steps.append(
-                CopyStep(
-                    count,
-                    register.first,
-                    register.second,
-                    f"loop{index}",
-                    (size.span if size else None, register.span, register.span),
-                )
-            )
+            where = size.span if size else None, register.span, register.span
+            steps.append(CopyStep(count, register.first, register.second, f"loop{index}", where))
         if size is not None and size.span is not None:
             spans |= {"inner_count": size.span, "outer_count": size.span}
         ports |= self._common_ports(stmt, fill, own.get("l2", ZERO), own["sid"])
@@ -281,6 +261,18 @@ class ResolvedCopies(Registers):
             ports |= {"left_count": own["left"], "right_count": own["right"]}
         ports |= {"inner_count": counts[0], "outer_count": counts[1], **self._as_set(stmt.kind)}
         return steps, own["len"], fill, ports, spans, setup
+
+    def _strides_of(self, stmt: ops.CopyOp, index: int, count: Lin, size: Register | None) -> Register | None:
+        """The strides of a loop that runs; None, and said, where they are not known."""
+        name, loop = f"{stmt.kind}.loop{index}", f"loop{index}"
+        register = self._register(name, f"the stride of {loop}", stmt, [compare("ne", count - ONE)])
+        if register is not None:
+            return None if self.world.roots(register.first) & self.opaque else register
+        if name not in self.registers:
+            labels = [(size.span, f"{loop} runs {self.said(count)} times")] if size and size.span else []
+            hint = f"pto.set_{loop}_stride before the copy"
+            self.remark("state", f"the stride of {loop} was never set", stmt.name_span, hint, labels)
+        return None
 
     def _fill(self, stmt: ops.CopyOp, own: Mapping[str, Lin]) -> Fill:
         found = self._register("pad", "the padding value", stmt)

@@ -93,6 +93,37 @@ class TileMeaning(TileIndexed):
             how = self._pairs if work.writes == "pairs" else self._merged
             made = how(stmt, tiles, out)
             return None if made is None else self._use(stmt.name, "V", made, stmt)
+        taken = self._tiles_read(stmt, work, tiles, out)
+        if taken is None:
+            return None
+        touches, idle = taken
+        written = self._write_region(work, stmt, tiles, out)
+        if written is None:
+            return None
+        if work.writes == "mask" and self._short(stmt, out, tiles[0].rows, self._bytes_of_bits(out, tiles[0].cols)):
+            return None
+        if work.writes == "mask" and not self._holds_bits(out, tiles[0].rows, tiles[0].cols, exactly=True):
+            rows, cols = self.said(tiles[0].rows), self.said(self.world.divide(tiles[0].cols + 7, 8))
+            why = f"it packs a bit for each element, the rest of `{out.name}` is not documented; those bits are a tile"
+            why = f"{why} of {rows} x {cols} bytes: `!pto.tile_buf<vec, {out.kind.rows}x{out.kind.cols}xui8, "
+            why += f"valid={rows}x{cols}>`"
+            touches.append(self._cells(out, written, "maybe", why))
+        else:
+            if work.writes == "turned" and (out.rows, out.cols) != (Lin(out.kind.rows), Lin(out.kind.cols)):
+                why = f"{stmt.name} at line {stmt.span.line} goes over all of it, valid or not"
+                touches.append(self._cells(out, self._all(out), "unknown", why))
+            sizes = f"{self.said(written.rows)} x {self.said(written.cols)}"
+            why = f"it makes {sizes} elements" if stmt.name.startswith(PRODUCTS) else ""
+            touches.append(self._cells(out, written, "data", why))
+        wholly = work.writes in WHOLLY and all(work.way(at) in (*WHOLLY, "scratch") for at in range(len(tiles)))
+        needs = "made" if wholly else "computed"
+        used = self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt, needs)
+        return [*self._use(stmt.name, "", idle, stmt), *used]
+
+    def _tiles_read(
+        self, stmt: TileOp, work: TileWork, tiles: Sequence[TileValue], out: TileValue
+    ) -> tuple[list[CellTouch], list[CellTouch]] | None:
+        """What an operation reads of its tiles and has as scratch, and what it has beside them without using it."""
         touches: list[CellTouch] = []
         idle: list[CellTouch] = []
         for index, tile in enumerate(tiles):
@@ -120,28 +151,7 @@ class TileMeaning(TileIndexed):
             if not adds and self._short(stmt, tile, *takes):
                 return None
             touches.append(self._cells(tile, region, "read"))
-        written = self._write_region(work, stmt, tiles, out)
-        if written is None:
-            return None
-        if work.writes == "mask" and self._short(stmt, out, tiles[0].rows, self._bytes_of_bits(out, tiles[0].cols)):
-            return None
-        if work.writes == "mask" and not self._holds_bits(out, tiles[0].rows, tiles[0].cols, exactly=True):
-            rows, cols = self.said(tiles[0].rows), self.said(self.world.divide(tiles[0].cols + 7, 8))
-            why = f"it packs a bit for each element, the rest of `{out.name}` is not documented; those bits are a tile"
-            why = f"{why} of {rows} x {cols} bytes: `!pto.tile_buf<vec, {out.kind.rows}x{out.kind.cols}xui8, "
-            why += f"valid={rows}x{cols}>`"
-            touches.append(self._cells(out, written, "maybe", why))
-        else:
-            if work.writes == "turned" and (out.rows, out.cols) != (Lin(out.kind.rows), Lin(out.kind.cols)):
-                why = f"{stmt.name} at line {stmt.span.line} goes over all of it, valid or not"
-                touches.append(self._cells(out, self._all(out), "unknown", why))
-            sizes = f"{self.said(written.rows)} x {self.said(written.cols)}"
-            why = f"it makes {sizes} elements" if stmt.name.startswith(PRODUCTS) else ""
-            touches.append(self._cells(out, written, "data", why))
-        wholly = work.writes in WHOLLY and all(work.way(at) in (*WHOLLY, "scratch") for at in range(len(tiles)))
-        needs = "made" if wholly else "computed"
-        used = self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt, needs)
-        return [*self._use(stmt.name, "", idle, stmt), *used]
+        return touches, idle
 
     def _read_region(self, way: str, tile: TileValue, out: TileValue) -> TileCells:
         if way == "each":  # of pairs and what they are made of, as many numbers in each row

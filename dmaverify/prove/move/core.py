@@ -70,22 +70,9 @@ class _Judge(CarriedCover):
         self.weight = max(units, self._region(self.source), self._region(self.dest))
         hard = min(HARD, self.session.rlimit) if self.weight <= self.most_enumerated else -(-self.session.rlimit // 4)
         self.session.total = self.session.spent + hard
-        for side, space in zip((self.source, self.dest), self.spaces, strict=True):
-            place = aliased_place(side, space, self.dtype_bits)
-            if place is not None:
-                why = f"{place}s of the tensor overlap: what lies in one is longer than their distance"
-                return self._result("nothing", None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
-            if beyond_every_memory(side, space, self.dtype_bits):
-                why = f"the tensor of {space.tier} is longer than addresses reach"
-                return self._result("nothing", None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
-        if has_window(self.source) or has_window(self.dest):
-            return self._enumerated(units, 1 << 22, "overlapping windows are a relation")
-        for index, command in enumerate(self.commands):
-            off = walks_off(command, self.spaces)
-            if off:
-                self.broken.append(Broken("core/in-bounds", off, index, corner_of(command)))
-        if self.broken:
-            return self._result("the range of the addresses", None, units, {"core/in-bounds": "refuted"})
+        early = self._without_digits(units)
+        if early is not None:
+            return early
         source, source_opaque = layout_of(self.source, self.spaces[0], self.dtype_bits)
         dest, dest_opaque = layout_of(self.dest, self.spaces[1], self.dtype_bits)
         missing = self.readings.get("core/same-element") == "broadcast-missing"
@@ -105,17 +92,37 @@ class _Judge(CarriedCover):
                 return self._result(BY_DISTANCE, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
         try:
             found = self._solved(joint, subject, families, units)
-            if found.broken or "unknown" not in found.status.values() or source_opaque or dest_opaque:
-                return found  # of a mapping without digits a layout tells no elements
-            moved = copies_bytes(source, dest, self.commands)
-            if moved == "all":
-                return self._result(BY_DISTANCE, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
-            if moved is not None:
-                self.broken.append(Broken("core/covers", "", position=moved))
-                return self._result(BY_DISTANCE, joint, units, {"core/covers": "refuted"})
-            return found
         except WindowRelation:
             return self._enumerated(units, ENUMERATE_LAST, "overlapping windows are a relation")
+        if found.broken or "unknown" not in found.status.values() or source_opaque or dest_opaque:
+            return found  # of a mapping without digits a layout tells no elements
+        moved = copies_bytes(source, dest, self.commands)
+        if moved == "all":
+            return self._result(BY_DISTANCE, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
+        if moved is not None:
+            self.broken.append(Broken("core/covers", "", position=moved))
+            return self._result(BY_DISTANCE, joint, units, {"core/covers": "refuted"})
+        return found
+
+    def _without_digits(self, units: int) -> CoreResult | None:
+        """What the places and the addresses decide alone; None where digits are needed."""
+        for side, space in zip((self.source, self.dest), self.spaces, strict=True):
+            place = aliased_place(side, space, self.dtype_bits)
+            if place is not None:
+                why = f"{place}s of the tensor overlap: what lies in one is longer than their distance"
+                return self._result("nothing", None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
+            if beyond_every_memory(side, space, self.dtype_bits):
+                why = f"the tensor of {space.tier} is longer than addresses reach"
+                return self._result("nothing", None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
+        if has_window(self.source) or has_window(self.dest):
+            return self._enumerated(units, 1 << 22, "overlapping windows are a relation")
+        for index, command in enumerate(self.commands):
+            off = walks_off(command, self.spaces)
+            if off:
+                self.broken.append(Broken("core/in-bounds", off, index, corner_of(command)))
+        if self.broken:
+            return self._result("the range of the addresses", None, units, {"core/in-bounds": "refuted"})
+        return None
 
     def _region(self, tensor: Tensor) -> int:
         return tensor.mapping.size * self.dtype_bits // unit_bits_of(self.dtype_bits)

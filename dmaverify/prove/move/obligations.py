@@ -236,8 +236,7 @@ def _any_cell(
 def image_text(
     driven: Driven, side: str, layout: Layout, terms: Sequence[str], *, any_replica: bool = False, ranged: bool = False
 ) -> str | None:
-    """The cells that a nest touches, as a condition on their digits; None where that takes more than sums and
-    intervals.
+    """The cells that a nest touches, as a condition on their digits; None where sums and intervals do not say it.
 
     Each piece is solved from a digit that it moves by one step; every other digit that it moves must then agree.
     `any_replica` leaves the digits of broadcasts free: any replica serves. `ranged` says that each term is 0 or a
@@ -272,11 +271,8 @@ def image_text(
         else:
             if any(abs(k) != 1 or i in solved or i in shared for i, k in moved):
                 return None
-            low = constant + sum(min(0, k * (nest.pieces[i].count - 1)) for i, k in moved)
-            high = constant + sum(max(0, k * (nest.pieces[i].count - 1)) for i, k in moved)
             shared.update(i for i, _ in moved)
-            if low > 0 or high < values.get(term, high + 2) - 1:
-                parts += [f"(<= {number(low)} {term})", f"(<= {term} {number(high)})"]
+            parts += _interval(term, constant, [(k, nest.pieces[i].count) for i, k in moved], values.get(term))
     for index, value in solved.items():
         if values.get(value, nest.pieces[index].count + 1) > nest.pieces[index].count:
             parts += [f"(<= 0 {value})", f"(< {value} {number(nest.pieces[index].count)})"]
@@ -287,10 +283,15 @@ def image_text(
     return all_of(parts)
 
 
+def _interval(term: str, constant: int, moved: Sequence[tuple[int, int]], slots: int | None) -> list[str]:
+    """That a digit is one of those that pieces reach in steps of one; nothing where its `slots` are all of these."""
+    low, high = (constant + sum(end(0, k * (count - 1)) for k, count in moved) for end in (min, max))
+    fills = low <= 0 and slots is not None and slots - 1 <= high
+    return [] if fills else [f"(<= {number(low)} {term})", f"(<= {term} {number(high)})"]
+
+
 def cover_claims(joint: Joint, subject: Subject) -> list[Claim] | None:
-    """Every live destination cell is written, every Zero one too, and no cell by two nests. None where an image has
-    no text.
-    """
+    """Every live or Zero destination cell is written, and no cell by two nests; None where an image has no text."""
     layout = joint.dest
     terms, cell, domain, order = _any_cell(layout, subject.dest, subject.dest_opaque, "w")
     images: list[str] = []

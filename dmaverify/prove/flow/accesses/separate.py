@@ -8,7 +8,7 @@ Each group has all that happens to its bytes, in the same order, in the same loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import inf
 
 from dmaverify.language.affine import World
@@ -45,23 +45,25 @@ def separated(events: Sequence[Event], world: World, mine: Callable[[CopyTouch],
             parent[group(key)] = group(last)
         reach, last = max(reach, end), key
     groups = dict.fromkeys(group(key) for _, _, key in spans)
+    return list(_parts(events, group, groups).values()) if len(groups) > 1 else [events]
 
-    def parts(events: Sequence[Event]) -> dict[int, list[Event]]:
-        out: dict[int, list[Event]] = {}
-        for event in events:
-            made: dict[int, Event] = {}
-            if isinstance(event, KernelLoop):
-                made = {one: replace(event, body=tuple(body)) for one, body in parts(event.body).items()}
-            elif isinstance(event, Branch):
-                then, other = parts(event.then), parts(event.other)
-                for one in dict.fromkeys((*then, *other)):
-                    made[one] = replace(event, then=tuple(then.get(one, ())), other=tuple(other.get(one, ())))
-            elif isinstance(event, (Copy, Use)):
-                made = {group(id(event)): event}
-            elif isinstance(event, Arrival):
-                made = dict.fromkeys(groups, event)
-            for one, its in made.items():
-                out.setdefault(one, []).append(its)
-        return out
 
-    return list(parts(events).values()) if len(groups) > 1 else [events]
+def _parts(events: Sequence[Event], group: Callable[[int], int], groups: Collection[int]) -> dict[int, list[Event]]:
+    """What of events is of each group, in the same loops and branches; arrivals are of all."""
+    out: dict[int, list[Event]] = {}
+    for event in events:
+        made: dict[int, Event] = {}
+        if isinstance(event, KernelLoop):
+            inside = _parts(event.body, group, groups)
+            made = {one: replace(event, body=tuple(body)) for one, body in inside.items()}
+        elif isinstance(event, Branch):
+            then, other = _parts(event.then, group, groups), _parts(event.other, group, groups)
+            for one in dict.fromkeys((*then, *other)):
+                made[one] = replace(event, then=tuple(then.get(one, ())), other=tuple(other.get(one, ())))
+        elif isinstance(event, (Copy, Use)):
+            made = {group(id(event)): event}
+        elif isinstance(event, Arrival):
+            made = dict.fromkeys(groups, event)
+        for one, its in made.items():
+            out.setdefault(one, []).append(its)
+    return out
