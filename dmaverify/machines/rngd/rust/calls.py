@@ -269,15 +269,9 @@ class Calls(Pipelines):
             if made is not None:
                 return made
         adds = name in _ADDS and (isinstance(receiver, Sequence) or receiver == Opaque(GROWN))
-        values: list[Value] = []
-        for one in arguments if given is None else ():
-            if one.type == "closure_expression" and name in _APPLIES:
-                with self.walk.perhaps():
-                    values.append(self.closure(code, one, frame, receiver, None))
-            else:
-                kept = name in BEGINS or adds
-                values += [self.value(code, one, frame, None)] if kept else self.handed(code, [one], frame)
-        if given is not None:
+        if given is None:
+            values = self._of_method(code, name, receiver, arguments, frame, adds)
+        else:
             values = given if adds else self.handed(code, arguments, frame, given)
         if ours and isinstance(receiver, Numbers):
             return Unknown(f"what `{name}` of this crate gives", code.span(node))
@@ -298,6 +292,20 @@ class Calls(Pipelines):
         if name in BEGINS and values and isinstance(values[0], RustTensor):
             return self.begun(code, node, name, generics, values, frame)
         return self.expected(expected, sources_of(receiver).union(*map(sources_of, values)), here=here)
+
+    def _of_method(
+        self, code: Code, name: str, receiver: Value, arguments: list[Node], frame: Frame, adds: bool
+    ) -> list[Value]:
+        """What a method takes, of which nothing was read before; a closure is run on some element."""
+        values: list[Value] = []
+        for one in arguments:
+            if one.type == "closure_expression" and name in _APPLIES:
+                with self.walk.perhaps():
+                    values.append(self.closure(code, one, frame, receiver, None))
+            else:
+                kept = name in BEGINS or adds
+                values += [self.value(code, one, frame, None)] if kept else self.handed(code, [one], frame)
+        return values
 
     def _of_sequence(
         self, code: Code, name: str, receiver: Sequence, arguments: list[Node], frame: Frame, expected: Value | None

@@ -9,6 +9,7 @@ Law: two conditions are one decision only where nothing can change what they nam
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
@@ -105,41 +106,41 @@ class Choices(Conditions):
         """Gives the names of a pattern their values."""
         if pattern is None:
             return
-        kind = pattern.type
-        if kind == "identifier" or kind == "shorthand_field_identifier":
+        if pattern.type in ("identifier", "shorthand_field_identifier"):
             if len(self.stack) == self.later_uses.depth:
                 self.later_uses.bound(code, pattern.start_byte, value)
             item = frame.scope.find(code.text(pattern), values=True)
             if item is None or item.kind != "const":  # else it is the constant
                 frame.locals[code.text(pattern)] = self.types.sized(code, pattern, value, frame)
-        elif kind in ("mut_pattern", "ref_pattern", "reference_pattern", "captured_pattern"):
-            inner = [one for one in named(pattern) if one.type != "mutable_specifier"]
-            for one in inner:
-                changes = Unknown("a variable that changes") if kind == "mut_pattern" else None
-                self.bind(code, one, changing(value, changes) if changes else value, frame)
+        for inner, part in self._parts_of(code, pattern, value):
+            self.bind(code, inner, part, frame)
+
+    def _parts_of(self, code: Code, pattern: Node, value: Value) -> Iterator[tuple[Node, Value]]:
+        """The patterns within a pattern, each with the part of the value that it is held against."""
+        kind = pattern.type
+        if kind in ("mut_pattern", "ref_pattern", "reference_pattern", "captured_pattern"):
+            held = changing(value, Unknown("a variable that changes")) if kind == "mut_pattern" else value
+            yield from ((one, held) for one in named(pattern) if one.type != "mutable_specifier")
         elif kind in ("tuple_pattern", "closure_parameters"):
             for one, place in places(pattern, len(value.parts) if isinstance(value, Tuple) else None):
-                self.bind(code, one, self._placed(code, value, place, pattern), frame)
+                yield one, self._placed(code, value, place, pattern)
         elif kind == "tuple_struct_pattern":
             parts = places(pattern)
             for one, place in parts[1:]:
                 whole = len(parts) == 2 and not isinstance(value, Record)
                 own = place - 1 if place is not None else None
-                self.bind(code, one, self.anew(value) if whole else self._placed(code, value, own, pattern), frame)
+                yield one, self.anew(value) if whole else self._placed(code, value, own, pattern)
         elif kind == "slice_pattern":
             for one, place in places(pattern, value.count if isinstance(value, Sequence) else None):
                 if one.type.endswith(("identifier", "pattern")) and one.type != "remaining_field_pattern":
                     part = self.one_of(value, place) if isinstance(value, Sequence) else Unknown("")
                     part = part if isinstance(value, Sequence) and value.items is not None else self.anew(part)
-                    several = Unknown("several elements") if one.type == "captured_pattern" else part
-                    self.bind(code, one, several, frame)
+                    yield one, Unknown("several elements") if one.type == "captured_pattern" else part
         elif kind == "struct_pattern":
-            for one in named(pattern):
-                if one.type == "field_pattern":
-                    name, inner_pattern = one.child_by_field_name("name"), one.child_by_field_name("pattern")
-                    if name is not None:
-                        part = self._of(code, value, code.text(name), pattern)
-                        self.bind(code, inner_pattern or name, part, frame)
+            for one in (field for field in named(pattern) if field.type == "field_pattern"):
+                name = one.child_by_field_name("name")
+                if name is not None:
+                    yield one.child_by_field_name("pattern") or name, self._of(code, value, code.text(name), pattern)
 
     def _placed(self, code: Code, value: Value, place: int | None, pattern: Node) -> Value:
         """A part by its place."""
