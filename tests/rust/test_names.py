@@ -248,3 +248,36 @@ def test_two_conditions_of_one_text_are_told_apart() -> None:
     made = verdicts(plan(_kernel(text).replace(f"x: &{HBM}", f"x: &{HBM}, n: usize, m: usize")))
     (found,) = [f.message for v in made for f in v.findings if f.rule == "core/definite"]
     assert "in line" in found
+
+
+RENAMED = [  # what gives the name of a type of numbers to another one, and what does not
+    "type u8 = u16;", "type r#u8 = u16;", "mod q { pub type u8 = u16; } use q::*;", "use std::primitive::u16 as u8;", "use i32 as u8;",
+    "mod q { pub struct W; } use q::W as u8;", "macro_rules! al { ($a:ident) => { type $a = u16; } } al!(u8);", "fn h<u8>(a: u8) {}",
+    "mod q { pub type u8 = u16; pub const N: usize = u8::MAX as usize; }", "fn h() { enum u8 {} }", "struct u8; trait i8 {}",
+]  # fmt: skip
+KEPT = [
+    "use std::u8;",
+    "use core::primitive::{u8, bool};",
+    "mod u8 { pub const N: usize = 3; }",
+    '// type u8 = u16;\nconst T: &str = "type u8 = u16";',
+    "fn h<T: Into<u8>, const N: u8>(a: T) {}",
+]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["u8::MAX as usize == 255", "(300usize as u8) as usize == 44", "std::mem::size_of::<u8>() == 1", "<u8>::BITS == 8"],
+)
+def test_a_number_of_a_type_that_the_crate_names_anew_is_not_known(asked: str) -> None:
+    text = f"if {asked} {{ {ALL} }}"
+    assert {status(text, "", before) for before in RENAMED} == {status(f"type u8 = u16; {text}")} == {"unknown"}
+    assert {status(text, "", before) for before in KEPT} == {"proved"}
+
+
+@pytest.mark.parametrize(("lines", "told"), [
+    ("let m = 4; let r#m = 3; EACH", "refuted"), ("let m = 3; let r#m = 4; EACH", "proved"), ("let m = 4; { let r#m = 3; } EACH", "proved"),
+    ("let mut m = 4; r#m = 3; EACH", "refuted"), ("macro_rules! q { ($a:ident) => { let $a = 3; } } let m = 4; q!(r#m); EACH", "refuted"),
+    ("let r#type = 4; let m = r#type; EACH", "proved"), ("let m = 4; let s = r#\"let m = 3;\"#; EACH", "proved"),
+])  # fmt: skip
+def test_a_raw_name_is_the_name(lines: str, told: str) -> None:
+    assert status(lines.replace("EACH", columns("m"))) == told

@@ -263,7 +263,7 @@ class RustArithmetic(Doubts):
         at = self.value(code, inner[1], frame, None) if len(inner) > 1 else Unknown("")
         if not isinstance(whole, Sequence):
             self.unlisted(code, node, frame)
-            return Unknown("an element of something")
+            return self.perhaps_something(Unknown("an element of something"))
         if isinstance(at, Sequence):
             return self._several(whole, at)
         if isinstance(at, Unknown) and (_LEAVES in at.reason or lacking(at)):

@@ -123,7 +123,7 @@ class Conditions(AskedTerms):
             if child(node, "mutable_specifier") is not None:
                 return self.anew(value)
             node = named(node)[-1]
-        if any(id(value) in one for one in (self.closures, self.counters, self.absent, self.unfollowed_calls)):
+        if any(id(value) in one for one in (self.closures, self.counters, self.absent, self.perhaps_none)):
             return value
         if node.type == "tuple_expression" and isinstance(value, Tuple) and len(named(node)) == len(value.parts):
             pairs = zip(named(node), value.parts, strict=True)
@@ -150,6 +150,8 @@ class Conditions(AskedTerms):
                 copy = replace(value)
                 if stays and id(value) in self.absent:
                     self.absent[id(copy)] = copy, self.absent[id(value)][1]
+                if id(value) in self.perhaps_none:
+                    self.perhaps_something(copy)
                 return copy
             case Tuple() | Record():
                 return over_parts(value, partial(self.anew, stays=stays))
