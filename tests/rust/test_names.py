@@ -281,3 +281,21 @@ def test_a_number_of_a_type_that_the_crate_names_anew_is_not_known(asked: str) -
 ])  # fmt: skip
 def test_a_raw_name_is_the_name(lines: str, told: str) -> None:
     assert status(lines.replace("EACH", columns("m"))) == told
+
+
+GIVES_LAST = [
+    "fn g<X: Copy>(a: X, b: X) -> X { b }", "fn g<X: Copy>(a: X, b: X) -> X { h(a, b) } fn h<X, Y>(a: Y, b: X) -> X { b }",
+    "struct P<X> { a: X, b: X } impl<X: Copy> P<X> { fn l(&self) -> X { self.b } } fn g<X: Copy>(a: X, b: X) -> X { P { a, b }.l() }",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", GIVES_LAST)
+def test_a_type_that_an_argument_tells_is_none_of_the_others_values(given: str) -> None:
+    for call, told in (
+        ("g(4, u)", "unknown"),
+        ("g(4usize, u)", "unknown"),
+        ("g(3usize, 4)", "proved"),
+        ("g(4, 3)", "refuted"),
+    ):
+        lines = f"let u = 'b: {{ if true {{ break 'b 3usize; }} 4 }}; let m: usize = {call}; {columns('m')}"
+        assert status(lines, "", given) == told, call

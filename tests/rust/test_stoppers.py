@@ -51,3 +51,20 @@ def test_a_trait_stops_only_kernels_that_name_its_type() -> None:
 def test_a_list_that_is_read_says_of_each_element_whether_it_is_something() -> None:
     assert judged(f"let t = (Some(3u8), None::<u8>); t.0.unwrap(); {ALL}", BOOL) == "proved"
     assert judged(f"let t = [Some(3u8), None]; t[0].unwrap(); {ALL}", BOOL) == "proved"
+
+
+BROKEN = "let u = 'b: { if true { break 'b %d; } 1 };"
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        "let k = [1, 2, 3][u];",
+        "let z = vec![1, 2]; let k = z[u];",
+        "let mut z = [1, 2]; z[u] = 3;",
+        "let k = T[u];",
+        "let z = [[1]; 9]; let k = z[0][u];",
+    ],
+)
+def test_that_a_list_has_an_element_at_a_place_that_is_not_followed_is_a_condition(at: str) -> None:
+    assert judged(f"{BROKEN % 7} {at} {ALL}", BOOL, "const T: [u8; 2] = [1, 2];") == "given"

@@ -266,7 +266,7 @@ class RustArithmetic(Doubts):
             return self.perhaps_something(Unknown("an element of something"))
         if isinstance(at, Sequence):
             return self._several(whole, at)
-        if isinstance(at, Unknown) and (_LEAVES in at.reason or lacking(at)):
+        if lacking(at):
             return at  # it stops there
         found = self.one_of(whole, at.single if isinstance(at, Numbers) else None)
         if stays and whole.count is not None:

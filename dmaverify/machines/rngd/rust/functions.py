@@ -248,7 +248,7 @@ class Functions(Endings):
         given = arguments[1:] if has_self and len(arguments) == len(types) + 1 else arguments
         result = item.node.child_by_field_name("return_type")
         if isinstance(expected, (RustTensor, Tuple, Sequence, Record)) and result is not None:
-            unify(item.code, result, expected, bound, {n for n, _ in names}, inside)
+            unify(item.code, result, expected, bound, dict(names), inside)
         deps: frozenset[int] = frozenset()
         values: list[Value] = []
         lent = set(self.ledger.escaped)
@@ -265,7 +265,7 @@ class Functions(Endings):
             if declared is not None and child(declared, "mutable_specifier") is not None:
                 self.ledger.lose(value)
             if declared is not None and names:
-                unify(item.code, declared, value, bound, {n for n, _ in names}, inside)
+                unify(item.code, declared, value, bound, dict(names), inside)
         every = {**outer, **bound}
         made: Value = Opaque("()")
         if result is not None:
