@@ -68,3 +68,12 @@ BROKEN = "let u = 'b: { if true { break 'b %d; } 1 };"
 )
 def test_that_a_list_has_an_element_at_a_place_that_is_not_followed_is_a_condition(at: str) -> None:
     assert judged(f"{BROKEN % 7} {at} {ALL}", BOOL, "const T: [u8; 2] = [1, 2];") == "given"
+
+
+@pytest.mark.parametrize(("lines", "told"), [
+    ("let v = v.len(); let z = 76 % v;", "given"), ("let k: f64 = 3.0; let k = v.len(); let z = 76 / k;", "given"), ("let z = 76 / (v.len() as Idx);", "given"),
+    ("let k = v.len() as f64; let z = 76.0 / k;", "proved"), ("let k: usize = 3; let k = v.len() as f32; let z = 7.0 / k;", "proved"),
+])  # fmt: skip
+def test_a_divisor_may_be_zero_whatever_else_has_had_its_name(lines: str, told: str) -> None:
+    v = "let v: Vec<u32> = (4u32..4).collect();"
+    assert judged(f"{v} {lines} {ALL}", BOOL, "type Idx = usize;") == told

@@ -278,7 +278,7 @@ class Conditions(AskedTerms):
         if kind == "float_literal" or (kind == "integer_literal" and re.search(r"f\d+$", code.text(node))):
             return False
         if kind == "type_cast_expression":
-            return code.text(inner[-1]) in INTEGERS
+            return _of_integers(code.text(inner[-1]))
         if kind == "binary_expression":
             own = {self._integer(code, one, frame) for one in inner}
             return False if False in own else True if True in own else None
@@ -294,9 +294,10 @@ class Conditions(AskedTerms):
             return (value.name if isinstance(value, Dtype) else self.scalars[id(value)]) in INTEGERS
         if isinstance(value, Numbers):
             return True
-        kinds = {own.type.decode("utf-8", "replace").lstrip("&").strip() for own in self._declared(name)} - {""}
-        if kinds:
-            return kinds <= INTEGERS.keys()
+        kinds = {own.type.decode("utf-8", "replace").lstrip("&").strip() for own in self._declared(name)}
+        told = {_of_integers(kind) for kind in kinds - {""}}
+        if told:
+            return told.pop() if len(told) == 1 and (told == {True} or "" not in kinds) else None
         return None if isinstance(value, (Opaque, Unknown)) else False
 
     # ------------------------------------------------------------ what may change
@@ -347,6 +348,11 @@ class Conditions(AskedTerms):
             held = known.setdefault(name, [])
             if one not in held:
                 held.append(one)
+
+
+def _of_integers(kind: str) -> bool | None:
+    """Whether a type is one of integers; None where its name does not say so."""
+    return True if kind in INTEGERS else False if kind in ("f32", "f64") else None
 
 
 def _declarations(code: Code, function: Node) -> Iterable[tuple[str, Declared]]:
