@@ -299,3 +299,16 @@ def test_a_type_that_an_argument_tells_is_none_of_the_others_values(given: str) 
     ):
         lines = f"let u = 'b: {{ if true {{ break 'b 3usize; }} 4 }}; let m: usize = {call}; {columns('m')}"
         assert status(lines, "", given) == told, call
+
+
+OF_BYTES = "type R = Option<u16>; type P = u16; struct S<X>(X); impl<X> S<X> { const N: usize = size_of::<X>(); fn m(&self) -> usize { size_of::<X>() } } use std::mem::size_of;"
+
+
+@pytest.mark.parametrize("bytes_of", [
+    "size_of::<Option<u16>>()", "size_of::<&u16>()", "size_of::<Box<u16>>()", "size_of::<*const u16>()", "size_of::<R>()", "S::<R>::N", "S(Some(3u16)).m()", "S(&3u16).m()",
+])  # fmt: skip
+def test_what_holds_a_number_has_another_size_than_the_number(bytes_of: str) -> None:
+    for size in (2, 4, 8):
+        assert status(f"if {bytes_of} == {size} {{ {ALL} }}", "", OF_BYTES) == "unknown"
+    assert status(f"if size_of::<P>() == 2 && S::<P>::N == 2 {{ {ALL} }}", "", OF_BYTES) == "proved"
+    assert status(f"if size_of::<u16>() == 4 {{ {ALL} }}", "", OF_BYTES) == "refuted"

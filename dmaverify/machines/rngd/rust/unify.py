@@ -100,6 +100,6 @@ def _unify_mapping(code: Code, node: Node, value: Map, bound: dict[str, Value], 
 
 def _learn(name: str, value: Value, bound: dict[str, Value], names: Mapping[str, str]) -> None:
     if isinstance(value, Numbers) and names.get(name) == "type":
-        value = Dtype(value.type or ANY)  # the type of this one value
+        value = Dtype(value.type or ANY, inside=True)  # the type of this one value
     if name in names and name not in bound and known(value) and isinstance(value, (Map, Dtype, Numbers, Record)):
         bound[name] = value
