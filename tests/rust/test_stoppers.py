@@ -18,6 +18,7 @@ UNREAD = {  # items, statements; what stands for {} in them: a stop, and what is
     (OF_TRAIT + " fn g<T: K>(t: T) -> u8 {{ t.go() }}", "let z = g(3u8);"): ("3 / std::hint::black_box(0)", "3"),
     ("fn p() -> u8 {{ {} }}", "let f = p; let z = f();"): ("panic!()", "3"), ("fn p() -> u8 {{ {} }}", "let f = [p]; let z = f[0]();"): ("todo!()", "3"),
     ("fn q() -> u8 {{ p() }} fn p() -> u8 {{ {} }} fn g(f: fn() -> u8) -> u8 {{ f() }}", "let z = g(q);"): ("None.unwrap()", "3"),
+    ("fn p() -> u8 {{ {} }} const F: fn() -> u8 = p;", "let z = F();"): ("panic!()", "3"), ("const F: fn() -> u8 = || {};", "let z = F();"): ("panic!()", "3"),
     ("fn again() {{ {} }}", "again();"): ("again();", ""),
     ("struct Q; impl Drop for Q {{ fn drop(&mut self) {{ {} }} }}", "let d = Q;"): ("panic!();", ""),
     ("struct Q(u8); impl std::ops::Add for Q {{ type Output = u8; fn add(self, o: Q) -> u8 {{ {} }} }}", "let d = Q(1) + Q(2);"): ("panic!()", "3"),

@@ -21,7 +21,7 @@ from dmaverify.machines.rngd.rust.lookups import SCALARS
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
 from dmaverify.machines.rngd.rust.sites import GROWN, is_kernel, takes_numbers, told_by_calls
-from dmaverify.machines.rngd.rust.stoppers import ENDS, may_stop, stops_when_named
+from dmaverify.machines.rngd.rust.stoppers import ENDS, may_stop, stops_when_called, stops_when_named
 from dmaverify.machines.rngd.rust.types import LISTS, TENSORS, WRAPPERS
 from dmaverify.machines.rngd.rust.unify import unify
 from dmaverify.machines.rngd.rust.values import (
@@ -115,6 +115,8 @@ class Functions(Endings):
         here = standard or hidden or of_crate or closure is not None
         if hidden and closure is None:
             self.unread_call(frame.scope, "")
+        if item is not None and stops_when_called(item):
+            self.perhaps_ends()
         if here:
             self.ledger.leave(values)  # a swap is of tensors that are known here, and the standard library writes none
         if parts[-2:] in ENDS or full[-2:] in ENDS:

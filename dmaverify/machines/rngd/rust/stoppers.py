@@ -71,6 +71,13 @@ def stops_when_named(item: Item) -> bool:
     return any(_stop_in(item.code, one) for closure in closures for one in walk(closure))
 
 
+def stops_when_called(item: Item) -> bool:
+    """Whether what a constant holds may stop a run where it is called: a function that it names, or a closure."""
+    value = item.node.child_by_field_name("value")
+    names = _words(item.code, value) if value is not None else set[str]()
+    return stops_when_named(item) or any(may_stop(item.scope, name) for name in names)
+
+
 @dataclass(frozen=True)
 class _Index:
     """Functions and types of a crate by their names, and by its type what an impl has of a trait from elsewhere."""
