@@ -171,7 +171,8 @@ def _sites(
     for say in (owners, told_alone, _crowded, _left_out, _open_devices):
         say(own, reader)
     if renamed := renames_number(scope, reader.blocks.values()):
-        _refuse(own, f"`{renamed}` may be another type here than the language's: what it stands for is not followed")
+        why = f"`{renamed}` may be another type here than the language's: what it stands for is not followed"
+        _refuse(own, why, f"give what is declared as `{renamed}` a name of its own")
     return own
 
 
@@ -240,14 +241,14 @@ def _refuse_within(reader: Bodies, item: Item, why: str, *, lost: bool = False) 
     _refuse([one for one in here if span.start <= one.span.start < span.end], why, lost=lost)
 
 
-def _refuse(sites: Sequence[Site], why: str, *, lost: bool = True) -> None:
+def _refuse(sites: Sequence[Site], why: str, hint: str = "", *, lost: bool = True) -> None:
     """Says of calls that something of them is not read; `lost`: nor is what they seem to be."""
     for site in sites:
         if lost:
             site.moves.clear()
             site.remarks.clear()
             site.supposed = None
-        site.refuse(Unknown(why, site.span))
+        site.refuse(Unknown(why, site.span, hint))
 
 
 def _uncalled(reader: Bodies) -> list[Item]:
