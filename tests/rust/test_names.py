@@ -248,3 +248,67 @@ def test_two_conditions_of_one_text_are_told_apart() -> None:
     made = verdicts(plan(_kernel(text).replace(f"x: &{HBM}", f"x: &{HBM}, n: usize, m: usize")))
     (found,) = [f.message for v in made for f in v.findings if f.rule == "core/definite"]
     assert "in line" in found
+
+
+RENAMED = [  # what gives the name of a type of numbers to another one, and what does not
+    "type u8 = u16;", "type r#u8 = u16;", "mod q { pub type u8 = u16; } use q::*;", "use std::primitive::u16 as u8;", "use i32 as u8;",
+    "mod q { pub struct W; } use q::W as u8;", "macro_rules! al { ($a:ident) => { type $a = u16; } } al!(u8);", "fn h<u8>(a: u8) {}",
+    "mod q { pub type u8 = u16; pub const N: usize = u8::MAX as usize; }", "fn h() { enum u8 {} }", "struct u8; trait i8 {}",
+]  # fmt: skip
+KEPT = [
+    "use std::u8;",
+    "use core::primitive::{u8, bool};",
+    "mod u8 { pub const N: usize = 3; }",
+    '// type u8 = u16;\nconst T: &str = "type u8 = u16";',
+    "fn h<T: Into<u8>, const N: u8>(a: T) {}",
+]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["u8::MAX as usize == 255", "(300usize as u8) as usize == 44", "std::mem::size_of::<u8>() == 1", "<u8>::BITS == 8"],
+)
+def test_a_number_of_a_type_that_the_crate_names_anew_is_not_known(asked: str) -> None:
+    text = f"if {asked} {{ {ALL} }}"
+    assert {status(text, "", before) for before in RENAMED} == {status(f"type u8 = u16; {text}")} == {"unknown"}
+    assert {status(text, "", before) for before in KEPT} == {"proved"}
+
+
+@pytest.mark.parametrize(("lines", "told"), [
+    ("let m = 4; let r#m = 3; EACH", "refuted"), ("let m = 3; let r#m = 4; EACH", "proved"), ("let m = 4; { let r#m = 3; } EACH", "proved"),
+    ("let mut m = 4; r#m = 3; EACH", "refuted"), ("macro_rules! q { ($a:ident) => { let $a = 3; } } let m = 4; q!(r#m); EACH", "refuted"),
+    ("let r#type = 4; let m = r#type; EACH", "proved"), ("let m = 4; let s = r#\"let m = 3;\"#; EACH", "proved"),
+])  # fmt: skip
+def test_a_raw_name_is_the_name(lines: str, told: str) -> None:
+    assert status(lines.replace("EACH", columns("m"))) == told
+
+
+GIVES_LAST = [
+    "fn g<X: Copy>(a: X, b: X) -> X { b }", "fn g<X: Copy>(a: X, b: X) -> X { h(a, b) } fn h<X, Y>(a: Y, b: X) -> X { b }",
+    "struct P<X> { a: X, b: X } impl<X: Copy> P<X> { fn l(&self) -> X { self.b } } fn g<X: Copy>(a: X, b: X) -> X { P { a, b }.l() }",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", GIVES_LAST)
+def test_a_type_that_an_argument_tells_is_none_of_the_others_values(given: str) -> None:
+    for call, told in (
+        ("g(4, u)", "unknown"),
+        ("g(4usize, u)", "unknown"),
+        ("g(3usize, 4)", "proved"),
+        ("g(4, 3)", "refuted"),
+    ):
+        lines = f"let u = 'b: {{ if true {{ break 'b 3usize; }} 4 }}; let m: usize = {call}; {columns('m')}"
+        assert status(lines, "", given) == told, call
+
+
+OF_BYTES = "type R = Option<u16>; type P = u16; struct S<X>(X); impl<X> S<X> { const N: usize = size_of::<X>(); fn m(&self) -> usize { size_of::<X>() } } use std::mem::size_of;"
+
+
+@pytest.mark.parametrize("bytes_of", [
+    "size_of::<Option<u16>>()", "size_of::<&u16>()", "size_of::<Box<u16>>()", "size_of::<*const u16>()", "size_of::<R>()", "S::<R>::N", "S(Some(3u16)).m()", "S(&3u16).m()",
+])  # fmt: skip
+def test_what_holds_a_number_has_another_size_than_the_number(bytes_of: str) -> None:
+    for size in (2, 4, 8):
+        assert status(f"if {bytes_of} == {size} {{ {ALL} }}", "", OF_BYTES) == "unknown"
+    assert status(f"if size_of::<P>() == 2 && S::<P>::N == 2 {{ {ALL} }}", "", OF_BYTES) == "proved"
+    assert status(f"if size_of::<u16>() == 4 {{ {ALL} }}", "", OF_BYTES) == "refuted"

@@ -263,10 +263,10 @@ class RustArithmetic(Doubts):
         at = self.value(code, inner[1], frame, None) if len(inner) > 1 else Unknown("")
         if not isinstance(whole, Sequence):
             self.unlisted(code, node, frame)
-            return Unknown("an element of something")
+            return self.perhaps_something(Unknown("an element of something"))
         if isinstance(at, Sequence):
             return self._several(whole, at)
-        if isinstance(at, Unknown) and (_LEAVES in at.reason or lacking(at)):
+        if lacking(at):
             return at  # it stops there
         found = self.one_of(whole, at.single if isinstance(at, Numbers) else None)
         if stays and whole.count is not None:

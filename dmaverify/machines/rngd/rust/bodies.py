@@ -86,7 +86,7 @@ class Bodies(Invocations):
             return
         frame = Frame(item.scope, {**parameters_around(item, own), **generics}, {}, own)
         self.ledger, self.walk, self.spent = EffectLedger(), WayWalk(), 0
-        self.nothing, self.absent, self.followed = [], {}, False
+        self.nothing, self.absent, self.followed, self.stopper_handed_on = [], {}, False, False
         for one in item.parameters:
             if one.type == "parameter":
                 pattern = one.child_by_field_name("pattern")
@@ -100,6 +100,7 @@ class Bodies(Invocations):
                 frame.locals["self"] = self.anew(self.instance_of(own) if isinstance(own, Record) else own)
         self.unrolled = self.unrolling = 0
         self.ledger.give(self._given_by(item, body, frame, instance), self.walk.when, leaves=True)
+        self.hidden_ends(item)
         conclude(self, item)
 
     def _given_by(self, item: Item, body: Node, frame: Frame, instance: str) -> Value:
@@ -141,12 +142,12 @@ class Bodies(Invocations):
 
     def inlines(self, item: Item, bound: Mapping[str, Value], passed: list[Value]) -> bool:
         """Whether a call is read with what it passes, which begins with `self` and ends with what it gives: every
-        generic argument is known, and it is no recursion.
+        generic argument is known where it moves something, and it is no recursion.
         """
         body = item.node.child_by_field_name("body")
         if body is None or item.node.has_error or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
             return False
-        if any(name not in bound or not known(bound[name]) for name in told_by_calls(item)):
+        if moves(item) and any(name not in bound or not known(bound[name]) for name in told_by_calls(item)):
             return False
         if self.judged_alone(item, passed[:-1]):
             return False
@@ -172,7 +173,8 @@ class Bodies(Invocations):
     ) -> Value:
         body = item.node.child_by_field_name("body")
         assert body is not None
-        frame = Frame(item.scope, {**parameters_around(item, own), **bound}, {}, own)
+        open_ = {name: Unknown("") for name, _ in item.generics}
+        frame = Frame(item.scope, {**open_, **parameters_around(item, own), **bound}, {}, own)
         said = [instance] if instance else []
         parameters = item.parameters
         if own is not None and parameters and parameters[0].type == "self_parameter":
@@ -196,6 +198,7 @@ class Bodies(Invocations):
                 found = self._given_by(item, body, frame, ", ".join(said))
             if alone:
                 self.ledger.give(found, self.walk.when)
+                self.hidden_ends(item)
                 conclude(self, item)
             return found
         finally:

@@ -100,6 +100,7 @@ class Calls(Pipelines):
             return self._path_call(code, node, function, generics, arguments, frame, expected)
         called = self.value(code, function, frame, None)
         values = self.handed(code, arguments, frame)
+        self.unread_call(frame.scope, "")
         self.ledger.leave(values)
         return self.expected(expected, sources_of(called).union(*map(sources_of, values)), here=True)
 
@@ -362,7 +363,7 @@ class Calls(Pipelines):
         own = elements(value)
         if at is None or own is None:
             self.ledger.any_of(value, self.walk.when)
-        return element(value, at)
+        return self.taken_out(element(value, at))
 
     def moving(self, value: Value) -> Value:
         """The values of a loop variable, told from those of other loops."""
@@ -370,7 +371,7 @@ class Calls(Pipelines):
         if not isinstance(value, Sequence):
             return value
         self.ledger.any_of(value, self.walk.when)
-        return in_loop(value.part, -self.serial if value.falling else self.serial)
+        return self.taken_out(in_loop(value.part, -self.serial if value.falling else self.serial))
 
 
 def _consumed(code: Code, closure: Node, frame: Frame) -> bool:

@@ -88,7 +88,8 @@ class Choices(Conditions):
             return self.anew(changing(made, why), stays=False)
         if not isinstance(declared, Dtype) or isinstance(value, Numbers):
             return self.anew(made) if made is declared and name != "self" else made
-        if id(value) in self.meant or id(value) in self.absent or self.scalars.get(id(value)) == declared.name:
+        told = any(id(value) in one for one in (self.meant, self.absent, self.perhaps_none))
+        if told or self.scalars.get(id(value)) == declared.name:
             return value
         made = Unknown(f"`{name}` is a number that the caller does not know", item.code.span(node))
         self.kept.append(made)

@@ -39,6 +39,14 @@ _PLACEHOLDER = re.compile(r"\{\{\s*crate_name\s*\}\}")
 """The name of the crate in a template of `cargo generate`."""
 
 
+_RAW = re.compile(
+    r"(?<![\w'])r#(?!(?:as|async|await|break|const|continue|crate|do|dyn|else|enum|extern|false|fn|for|gen|if|impl|in|let|loop"
+    r"|macro|match|mod|move|mut|pub|ref|return|self|Self|static|struct|super|trait|true|try|type|unsafe|use|where|while"
+    r"|yield)\b)(?=[A-Za-z_])"
+)
+"""What a name has before it that is the same without it: `r#n` is `n`."""
+
+
 def _own_crate(found: re.Match[str]) -> str:
     return "crate".ljust(len(found[0]))
 
@@ -50,7 +58,7 @@ def root_of(data: bytes) -> Node:
 
 def parse_file(source: Source) -> tuple[Code, Node]:
     """The tree of a whole file. Raises InputError where it is too long to be a kernel."""
-    data = _PLACEHOLDER.sub(_own_crate, source.text).encode("utf-8", "replace")
+    data = _RAW.sub("  ", _PLACEHOLDER.sub(_own_crate, source.text)).encode("utf-8", "replace")
     if len(data) > MAX_BYTES:
         raise InputError(f"{source.name} has {len(data):,} bytes", None, f"a kernel has at most {MAX_BYTES:,}")
     return Code(source, data), root_of(data)

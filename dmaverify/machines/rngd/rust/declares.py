@@ -1,6 +1,7 @@
-"""Methods that the input declares, by name: a call of one of these need not be what the standard library makes of it.
+"""Names of the library and the language that the input declares: methods, constants, types of numbers. What has one of
+these need not be what the library makes of it.
 
-Knows: traits, impls and macros in all files to which names, `use` and `mod` lead.
+Knows: traits, impls, items and macros in all files to which names, `use` and `mod` lead.
 Does not know: which type a method is called on.
 Law: it errs towards declared. Where a macro writes `fn` before a name that it is given, every name that macros are
 given is one; where a macro is not known, or a file included, every name is.
@@ -9,14 +10,16 @@ given is one; where a macro is not known, or a file included, every name is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.code import above, root_of
+from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.module import NameScope
+from dmaverify.machines.rngd.rust.uses import STANDARD
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ MOST_MODULES = 2_000
 _FN = re.compile(rb"\bfn\b")
 _NEXT = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*(?:r#)?(\w+|\(|.|$)", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_NUMBERS = frozenset((*INTEGERS, "bool", "f32", "f64", "char"))
+_IN_BRACKETS = re.compile(rf"[<,]\s*(?:r#)?({'|'.join(sorted(_NUMBERS))})\s*[,:=>]".encode())
 STOPS = {"panic", "unreachable", "todo", "unimplemented"}
 PRINTS = {*STOPS, "format", "print", "println", "eprint", "eprintln"}
 ASSERTS = {"assert": "", "assert_eq": "==", "assert_ne": "!="}
@@ -67,6 +72,36 @@ def declares_constant(scope: NameScope, name: str) -> bool:
     sought = re.compile(rf"\b(?:const|extern\s+crate\s+\w+\s+as)\s+(?:r#)?(?:{re.escape(name)}\b|\$)".encode())
     codes = dict.fromkeys(code for one in modules_of(scope.module, True) for code in one.texts)
     return any(sought.search(code.data) for code in codes)
+
+
+def renames_number(scope: NameScope, blocks: Iterable[NameScope] = ()) -> str:
+    """A type of numbers or truths, as `u8`, that the crate, or a block of it, may declare anew; empty where it declares
+    none. A module of the name is none: it takes no type from the language.
+    """
+    modules = modules_of(scope.module, True)
+    for one in (*modules, *blocks):
+        found = {*one.types, *one.twins, *(use.name for use in one.uses if not _of_language(use.path, use.name))}
+        if names := found & _NUMBERS:
+            return min(names)
+    declared = (_generic_number(code) for code in dict.fromkeys(code for one in modules for code in one.texts))
+    return next(filter(None, declared), "")
+
+
+def _of_language(path: tuple[str, ...], name: str) -> bool:
+    """Whether a `use` imports what has its name in the language anyway: `std::u8`, `core::primitive::u8`."""
+    return path[-1] == name and path[0] in STANDARD
+
+
+@lru_cache(maxsize=512)
+def _generic_number(code: Code) -> str:
+    """A type of numbers that is the name of a generic parameter in a text."""
+    root = root_of(code.data)
+    for found in _IN_BRACKETS.finditer(code.data):
+        node = root.descendant_for_byte_range(found.start(1), found.end(1))
+        around = node.parent if node is not None else None
+        if around is not None and around.type == "type_parameter" and node == around.child_by_field_name("name"):
+            return found[1].decode()
+    return ""
 
 
 def _leads(scope: NameScope) -> list[tuple[str, ...]]:

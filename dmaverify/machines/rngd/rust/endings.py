@@ -17,7 +17,8 @@ from dmaverify.machines.rngd.rust.code import asked_type, is_given, named
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import imports_in_block, in_prelude, methods_named
 from dmaverify.machines.rngd.rust.module import Item, NameScope
-from dmaverify.machines.rngd.rust.sites import Sites
+from dmaverify.machines.rngd.rust.sites import Sites, is_kernel
+from dmaverify.machines.rngd.rust.stoppers import hidden_stop, library_stops, may_stop
 from dmaverify.machines.rngd.rust.values import Numbers, Opaque, RustTensor, Value, parts_in
 from dmaverify.program.ways import OnWay, WayChoice
 from dmaverify.values import replace
@@ -38,11 +39,6 @@ CHECKED = OnWay((build_choice(ASSERTIONS), build_choice(OVERFLOWS)))
 """A build that checks all that it can."""
 
 
-ENDS = {
-    ("process", "exit"), ("process", "abort"), ("panic", "panic_any"), ("panic", "resume_unwind"),
-    ("intrinsics", "abort"), ("hint", "unreachable_unchecked"),
-}  # fmt: skip
-"""Functions of the standard library that nothing comes back from."""
 _COMES_BACK = re.compile(
     r"[A-Z]\w*|(?:checked|is|as|to|leading|trailing|count|unwrap_or|try|from|map|filter|skip|take|for|sort|flat)_\w+"
     r"|(?:wrapping|saturating|overflowing)_(?:add|sub|mul|neg|shl|shr|pow|abs)|and_then|next_power_of_two"
@@ -55,23 +51,6 @@ _COMES_BACK = re.compile(
 """Functions and methods of the standard library that give something whatever they are given, in builds that check no
 numbers; of `unwrap` that is asked where it stands.
 """
-_OF_LISTS = re.compile(
-    r"(?:split_at|rotate|select_nth|copy|clone|swap)_\w+|split_at|split_off|remove|insert|swap|drain|splice|windows"
-    r"|r?chunks(?:_exact)?(?:_mut)?|step_by|ilog|(?:unwrap|expect)_err|borrow(?:_mut)?|extend_from_within"
-    r"|insert_str|replace_range|truncate"
-)
-_OF_TEXT = re.compile(
-    r"from_(?:digit|str_radix|secs_f32|secs_f64)|to_digit|clamp|(?:overflowing|strict)_(?:div|rem)\w*|strict_\w+"
-)
-"""Methods and functions of the standard library that stop for some of what they are given, in every build."""
-
-
-def _may_stop(code: Code, node: Node, name: str) -> bool:
-    """Whether a call of the standard library may stop a run, whatever numbers the run is given."""
-    function, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-    method = function is not None and function.type == "field_expression"
-    whole = given is not None and code.text(given) == "(..)"
-    return _OF_TEXT.fullmatch(name) is not None or (method and not whole and _OF_LISTS.fullmatch(name) is not None)
 
 
 def _of_floats(code: Code, call: Node) -> bool:
@@ -119,7 +98,9 @@ class Endings(Sites):
         given = node.child_by_field_name("arguments")
         if name in _MAKES_ROOM and given is not None and named(given):
             self.makes_room(self.types.number(code, named(given)[0], frame))
-        if (own or _COMES_BACK.fullmatch(name) is None) if hangs else (not own and _may_stop(code, node, name)):
+        if own or (given is not None and self._hands_on(code, given, frame.scope)):
+            self.unread_call(frame.scope, name if own else "")
+        if (own or _COMES_BACK.fullmatch(name) is None) if hangs else (not own and library_stops(code, node, name)):
             self.perhaps_ends()
         elif not hangs and name in ("sum", "product") and not isinstance(value, Numbers) and not _of_floats(code, node):
             with self.walk.chosen(build_choice(OVERFLOWS)):
@@ -128,10 +109,23 @@ class Endings(Sites):
             return value
         return self.perhaps_something(replace(value))
 
-    def perhaps_something(self, value: Value) -> Value:
-        """A value that is not followed, and may be `None` or an error."""
-        self.unfollowed_calls[id(value)] = value
-        return value
+    def unread_call(self, scope: NameScope, name: str) -> None:
+        """A function of the crate is called, and not read: what may stop a run in it is a condition. Without a name it
+        is whichever function was handed on as a value.
+        """
+        if may_stop(scope, name) if name else self.stopper_handed_on:
+            self.perhaps_ends()
+
+    def _hands_on(self, code: Code, given: Node, scope: NameScope) -> bool:
+        """Whether a call may be given a function that stops."""
+        names = (code.text(one) for one in walk(given) if one.type == "identifier")
+        self.stopper_handed_on |= any(may_stop(scope, name) for name in names)
+        return self.stopper_handed_on
+
+    def hidden_ends(self, item: Item) -> None:
+        """What stops a run of a kernel where no call is written is a condition."""
+        if is_kernel(item) and hidden_stop(item):
+            self.perhaps_ends()
 
     def makes_room(self, many: Value | None) -> None:
         """That there is room for very many elements is a condition."""
@@ -145,7 +139,7 @@ class Endings(Sites):
 
     def unwrapped(self, value: Value, *, emptied: bool = False) -> Value:
         """What `unwrap` and `expect` ask of that it is something; `emptied`: what may have been changed before."""
-        if (emptied or id(value) in self.unfollowed_calls) and id(value) not in self.absent:
+        if (emptied or id(value) in self.perhaps_none) and id(value) not in self.absent:
             self.perhaps_ends()
         return self.something(value, "program")
 

@@ -228,7 +228,7 @@ class Expressions(RustArithmetic):
                             wanted if isinstance(wanted, (RustTensor, Tuple)) else None)  # fmt: skip
         kinds = {one.type.decode("utf-8", "replace") for one in self._declared(code.text(left))}
         if isinstance(value, Numbers) and len(kinds) == 1 and kinds <= INTEGERS.keys():
-            self.fitted(value, Dtype(*kinds))
+            self.fitted(value, Dtype(kinds.pop()))
         if left.type == "identifier" and code.text(left) in self.live:
             self.changed(code, node, code.text(left), frame)
         elif left.type == "identifier" and isinstance(frame.locals.get(code.text(left)), Numbers):

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import tensors_in
 from dmaverify.machines.rngd.rust.code import child, parts_of
-from dmaverify.machines.rngd.rust.endings import ENDS, Endings
+from dmaverify.machines.rngd.rust.endings import Endings
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import is_standard, method_of, methods_named, parameters_around, standard_path
 from dmaverify.machines.rngd.rust.lookups import SCALARS
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
 from dmaverify.machines.rngd.rust.sites import GROWN, is_kernel, takes_numbers, told_by_calls
+from dmaverify.machines.rngd.rust.stoppers import ENDS, may_stop, stops_when_called, stops_when_named
 from dmaverify.machines.rngd.rust.types import LISTS, TENSORS, WRAPPERS
 from dmaverify.machines.rngd.rust.unify import unify
 from dmaverify.machines.rngd.rust.values import (
@@ -112,6 +113,10 @@ class Functions(Endings):
         standard = "mem" in parts[-2:-1] or bool(full)
         of_crate = path is not None and bool(methods_named(frame.scope, name))
         here = standard or hidden or of_crate or closure is not None
+        if hidden and closure is None:
+            self.unread_call(frame.scope, "")
+        if item is not None and stops_when_called(item):
+            self.perhaps_ends()
         if here:
             self.ledger.leave(values)  # a swap is of tensors that are known here, and the standard library writes none
         if parts[-2:] in ENDS or full[-2:] in ENDS:
@@ -245,7 +250,7 @@ class Functions(Endings):
         given = arguments[1:] if has_self and len(arguments) == len(types) + 1 else arguments
         result = item.node.child_by_field_name("return_type")
         if isinstance(expected, (RustTensor, Tuple, Sequence, Record)) and result is not None:
-            unify(item.code, result, expected, bound, {n for n, _ in names}, inside)
+            unify(item.code, result, expected, bound, dict(names), inside)
         deps: frozenset[int] = frozenset()
         values: list[Value] = []
         lent = set(self.ledger.escaped)
@@ -262,7 +267,7 @@ class Functions(Endings):
             if declared is not None and child(declared, "mutable_specifier") is not None:
                 self.ledger.lose(value)
             if declared is not None and names:
-                unify(item.code, declared, value, bound, {n for n, _ in names}, inside)
+                unify(item.code, declared, value, bound, dict(names), inside)
         every = {**outer, **bound}
         made: Value = Opaque("()")
         if result is not None:
@@ -286,6 +291,8 @@ class Functions(Endings):
             return found
         self.never_back(item)
         alone, here = self.judged_alone(item, passed[:-1]), item.node.child_by_field_name("body") is not None
+        if not alone and (item in self.stack or may_stop(item.scope, item.name)):
+            self.perhaps_ends()
         if here and not is_kernel(item):
             self.ledger.leave(values)
         for value in () if alone and not is_kernel(item) else values:
@@ -300,8 +307,11 @@ class Functions(Endings):
         parts = parts_of(code.text(function))
         hidden = len(parts) == 1 and parts[0] in frame.locals
         item = frame.scope.path(parts, values=True) if parts and not hidden else None
+        if item is not None and stops_when_named(item):
+            self.perhaps_ends()
         if item is None or item.kind != "fn":
             return
+        self.stopper_handed_on |= may_stop(item.scope, item.name)
         names = [name for name, _ in item.generics]
         given = dict(zip(names, self.types.arguments(code, generics, frame), strict=False))
         if names:

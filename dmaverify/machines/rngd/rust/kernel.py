@@ -27,6 +27,7 @@ from dmaverify.machines.rngd.rust.builds import left_out, over_builds
 from dmaverify.machines.rngd.rust.code import parse_file
 from dmaverify.machines.rngd.rust.conclusions import NO_RUST, owners, told_alone, unread
 from dmaverify.machines.rngd.rust.crate import MOST_SEARCHED, Crate, crate_of, rust_files
+from dmaverify.machines.rngd.rust.declares import renames_number
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
 from dmaverify.machines.rngd.rust.in_text import judged_word
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
@@ -169,6 +170,9 @@ def _sites(
     own = [site for site in reader.sites if callers is None or site.span.source is code.source]
     for say in (owners, told_alone, _crowded, _left_out, _open_devices):
         say(own, reader)
+    if renamed := renames_number(scope, reader.blocks.values()):
+        why = f"`{renamed}` may be another type here than the language's: what it stands for is not followed"
+        _refuse(own, why, f"give what is declared as `{renamed}` a name of its own")
     return own
 
 
@@ -233,21 +237,24 @@ def _function(reader: Bodies, item: Item, generics: dict[str, Value], own: Value
 def _refuse_within(reader: Bodies, item: Item, why: str, *, lost: bool = False) -> None:
     """Says of the calls in a function that something of it is not read; `lost`: nor is what they seem to be."""
     span = item.code.span(item.node)
-    for site in reader.sites:
-        if site.span.source is span.source and span.start <= site.span.start < span.end:
-            if lost:
-                site.moves.clear()
-                site.remarks.clear()
-            site.refuse(Unknown(why, site.span))
+    here = [one for one in reader.sites if one.span.source is span.source]
+    _refuse([one for one in here if span.start <= one.span.start < span.end], why, lost=lost)
+
+
+def _refuse(sites: Sequence[Site], why: str, hint: str = "", *, lost: bool = True) -> None:
+    """Says of calls that something of them is not read; `lost`: nor is what they seem to be."""
+    for site in sites:
+        if lost:
+            site.moves.clear()
+            site.remarks.clear()
+            site.supposed = None
+        site.refuse(Unknown(why, site.span, hint))
 
 
 def _uncalled(reader: Bodies) -> list[Item]:
     """Functions that nobody called with known arguments, of those that wait for a caller."""
-    return [
-        item
-        for item in reader.later
-        if item not in reader.visited and item not in reader.entered and waits_for_a_caller(item)
-    ]
+    met = reader.visited | reader.entered
+    return [item for item in reader.later if item not in met and waits_for_a_caller(item)]
 
 
 def _callers(session: CrateSession, own: Path, code: Code) -> None:

@@ -130,7 +130,7 @@ class Lookups:
                     return replace(Numbers.of(0), type=value.name) if known and isinstance(value, Dtype) else None
                 if kind == "size":
                     return _usize(value.expr.size) if isinstance(value, Map) else None
-                bits = SCALARS.get(value.name, 0) if isinstance(value, Dtype) else 0
+                bits = SCALARS.get(value.name, 0) if isinstance(value, Dtype) and not value.inside else 0
                 return _usize(bits // 8) if bits >= 8 else None
             finally:
                 self.depth -= 1

@@ -40,6 +40,7 @@ _LITERAL = re.compile(r"(0x[0-9a-fA-F_]+|0b[01_]+|0o[0-7_]+|\d[\d_]*?)_*([iu](?:
 _FLAGS = ("boolean_literal", "identifier", "scoped_identifier")
 _OPEN = ("integer_literal", "binary_expression", "unary_expression", "parenthesized_expression")
 """What may be of any type yet."""
+_LIMITS = ("MIN", "MAX", "BITS")
 _COMPARES = ("==", "!=", "<=", ">=", "<", ">")
 
 _WORD = r"-?\d\w*|(?:\w+::)*[A-Z][A-Z\d_]*"
@@ -164,6 +165,13 @@ def _compared(sign: str, a: Numbers | None, b: Numbers | None) -> bool | None:
     return False if a.low + edge > b.high else None
 
 
+def _limit(kind: str, name: str) -> Numbers:
+    """`u8::MAX` and its like."""
+    first, end = INTEGERS[kind]
+    value = {"MIN": first, "MAX": end - 1, "BITS": width_of(kind)}[name]
+    return replace(Numbers.of(value), type="u32" if name == "BITS" else kind)
+
+
 class _Stop(Exception):
     """The expression is no constant one that this module knows."""
 
@@ -282,6 +290,8 @@ class _NumberReader:
         path, last = node.child_by_field_name("path"), self.code.text(node.child_by_field_name("name") or node)
         if path is not None and path.type == "bracketed_type":
             inner = self.code.text(path)[1:-1]
+            if inner in INTEGERS and last in _LIMITS:  # the type, whatever module has its name
+                return _limit(inner, last)
             if last != "SIZE":
                 return self._found("path", f"<{inner}>::{last}" if " as " in inner else f"{inner}::{last}")
             return self._found("size", re.sub(r"\s+as\s+\w+\s*$", "", inner))
@@ -289,10 +299,9 @@ class _NumberReader:
         words[-2:-1] = [f"{one}<{generic}>" if generic else one for one in words[-2:-1]]
         if last == "SIZE":
             return self._found("size", "::".join(words[:-1]))
-        ends = INTEGERS.get(words[-2]) if words[:-2] in ([], ["std", "primitive"]) else None
-        if ends is not None and last in ("MIN", "MAX", "BITS") and self.look("path", "::".join(words)) is None:
-            value = {"MIN": ends[0], "MAX": ends[1] - 1, "BITS": width_of(words[-2])}[last]
-            return replace(Numbers.of(value), type="u32" if last == "BITS" else words[-2])
+        number = words[-2] in INTEGERS and words[:-2] in ([], ["std", "primitive"]) and last in _LIMITS
+        if number and self.look("path", "::".join(words)) is None:
+            return _limit(words[-2], last)
         return self._found("path", "::".join(words))
 
     def _words(self, node: Node) -> tuple[list[str], str]:

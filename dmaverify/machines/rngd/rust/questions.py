@@ -123,7 +123,7 @@ class Conditions(AskedTerms):
             if child(node, "mutable_specifier") is not None:
                 return self.anew(value)
             node = named(node)[-1]
-        if any(id(value) in one for one in (self.closures, self.counters, self.absent, self.unfollowed_calls)):
+        if any(id(value) in one for one in (self.closures, self.counters, self.absent, self.perhaps_none)):
             return value
         if node.type == "tuple_expression" and isinstance(value, Tuple) and len(named(node)) == len(value.parts):
             pairs = zip(named(node), value.parts, strict=True)
@@ -150,6 +150,8 @@ class Conditions(AskedTerms):
                 copy = replace(value)
                 if stays and id(value) in self.absent:
                     self.absent[id(copy)] = copy, self.absent[id(value)][1]
+                if id(value) in self.perhaps_none:
+                    self.perhaps_something(copy)
                 return copy
             case Tuple() | Record():
                 return over_parts(value, partial(self.anew, stays=stays))
@@ -276,7 +278,7 @@ class Conditions(AskedTerms):
         if kind == "float_literal" or (kind == "integer_literal" and re.search(r"f\d+$", code.text(node))):
             return False
         if kind == "type_cast_expression":
-            return code.text(inner[-1]) in INTEGERS
+            return _of_integers(code.text(inner[-1]))
         if kind == "binary_expression":
             own = {self._integer(code, one, frame) for one in inner}
             return False if False in own else True if True in own else None
@@ -292,9 +294,10 @@ class Conditions(AskedTerms):
             return (value.name if isinstance(value, Dtype) else self.scalars[id(value)]) in INTEGERS
         if isinstance(value, Numbers):
             return True
-        kinds = {own.type.decode("utf-8", "replace").lstrip("&").strip() for own in self._declared(name)} - {""}
-        if kinds:
-            return kinds <= INTEGERS.keys()
+        kinds = {own.type.decode("utf-8", "replace").lstrip("&").strip() for own in self._declared(name)}
+        told = {_of_integers(kind) for kind in kinds - {""}}
+        if told:
+            return told.pop() if len(told) == 1 and (told == {True} or "" not in kinds) else None
         return None if isinstance(value, (Opaque, Unknown)) else False
 
     # ------------------------------------------------------------ what may change
@@ -345,6 +348,11 @@ class Conditions(AskedTerms):
             held = known.setdefault(name, [])
             if one not in held:
                 held.append(one)
+
+
+def _of_integers(kind: str) -> bool | None:
+    """Whether a type is one of integers; None where its name does not say so."""
+    return True if kind in INTEGERS else False if kind in ("f32", "f64") else None
 
 
 def _declarations(code: Code, function: Node) -> Iterable[tuple[str, Declared]]:

@@ -122,8 +122,9 @@ class Sites:
         self.stack: list[Item] = []  # functions that are being read, the innermost last
         self.nothing: list[OnWay] = []  # on which ways the function that is being read gives `None` or an error
         self.absent: dict[int, tuple[Value, tuple[OnWay, ...]]] = {}  # values that are that, and on which ways
-        self.unfollowed_calls: dict[int, Value] = {}  # what calls gave
+        self.perhaps_none: dict[int, Value] = {}  # what calls gave, and parts of what is not followed
         self.followed = False  # whether what a function gave is among them
+        self.stopper_handed_on = False  # whether a function that may stop was named as a value
         self.entered: set[Item] = set()  # functions that were read with the arguments of a call
         self.result: Value | None = None
         self.returned: list[Value] = []  # by `return`, of the function that is being read
@@ -282,6 +283,17 @@ class Sites:
         made = self.fresh(one, frozenset()) if isinstance(one, RustTensor) else self.unfollowed(one)
         return self.any_element(wanted, made)
 
+    def perhaps_something(self, value: Value) -> Value:
+        """A value that is not followed, and may be `None` or an error."""
+        self.perhaps_none[id(value)] = value
+        return value
+
+    def taken_out(self, value: Value) -> Value:
+        """A part of a list, a struct or a tuple: where nothing is known of it, it may be `None`."""
+        known_as = (self.absent, self.meant, self.scalars, self.free)
+        open_ = isinstance(value, (Unknown, Opaque)) and not any(id(value) in one for one in known_as)
+        return self.perhaps_something(value) if open_ else value
+
     def settled(self, value: Value, expected: Value | None) -> Value:
         """A pending transfer with the type that its place expects."""
         if isinstance(value, Pending) and isinstance(expected, RustTensor):
@@ -301,10 +313,10 @@ class Sites:
                 return value.parts[name]
             return self._field(value, name, code, node)
         if isinstance(value, Opaque):
-            return Opaque("", value.sources)
+            return self.perhaps_something(Opaque("", value.sources))
         if isinstance(value, Unknown) and value.reason:
-            return value
-        return Unknown(f"nothing is known of the field `{name}`", code.span(node))
+            return self.taken_out(value)
+        return self.perhaps_something(Unknown(f"nothing is known of the field `{name}`", code.span(node)))
 
     def _field(self, record: Record, name: str, code: Code, node: Node) -> Value:
         item = record.item

@@ -74,7 +74,7 @@ class Types(Lookups):
     def _read(self, code: Code, node: Node, frame: Frame) -> Value:
         kind = node.type
         if kind in ("reference_type", "pointer_type"):
-            return self.read(code, node.child_by_field_name("type"), frame)
+            return _inside(self.read(code, node.child_by_field_name("type"), frame))
         if kind == "macro_invocation":
             return self.mapping(code, node, frame)
         if kind in ("primitive_type", "type_identifier", "identifier", "scoped_type_identifier", "scoped_identifier"):
@@ -207,7 +207,7 @@ class Types(Lookups):
         if name in SCALARS or node.type == "primitive_type":
             return Dtype(name)
         if name in WRAPPERS and given:
-            return given[0]
+            return _inside(given[0])
         if name in LISTS and given:
             return Sequence(given[0])
         made = constructed(name, given)
@@ -287,3 +287,8 @@ class Types(Lookups):
         if item is None:
             return None
         return self._item(item, (), item.code, item.node)
+
+
+def _inside(value: Value) -> Value:
+    """What a reference or a box is taken for: what it holds."""
+    return replace(value, inside=True) if isinstance(value, Dtype) else value

@@ -7,12 +7,14 @@ Law: a parameter is learned once, from the first value that says what it is; wha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dmaverify.language.expr import terms_of
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import child, named
 from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.integers import ANY
 from dmaverify.machines.rngd.rust.types import TENSORS, WRAPPERS
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -30,8 +32,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def unify(code: Code, node: Node, value: Value, bound: dict[str, Value], names: set[str], frame: Frame) -> None:
-    """Learns generic parameters from a type and the value that stands for it."""
+def unify(
+    code: Code, node: Node, value: Value, bound: dict[str, Value], names: Mapping[str, str], frame: Frame
+) -> None:
+    """Learns generic parameters, of `names` with their kinds, from a type and the value that stands for it."""
     if node.type in ("reference_type", "pointer_type"):
         inner = node.child_by_field_name("type")
         if inner is not None:
@@ -52,7 +56,7 @@ def unify(code: Code, node: Node, value: Value, bound: dict[str, Value], names: 
 
 
 def _unify_generic(
-    code: Code, node: Node, value: Value, bound: dict[str, Value], names: set[str], frame: Frame
+    code: Code, node: Node, value: Value, bound: dict[str, Value], names: Mapping[str, str], frame: Frame
 ) -> None:
     name, given = node.child_by_field_name("type"), node.child_by_field_name("type_arguments")
     arguments = [one for one in named(given) if one.type != "lifetime"] if given is not None else []
@@ -62,7 +66,7 @@ def _unify_generic(
         inner = item.node.child_by_field_name("type")
         learned: dict[str, Value] = {}
         if inner is not None:
-            unify(item.code, inner, value, learned, {n for n, _ in item.generics}, Frame(item.scope))
+            unify(item.code, inner, value, learned, dict(item.generics), Frame(item.scope))
         for one, (own, _) in zip(arguments, item.generics, strict=False):
             if own in learned:
                 unify(code, one, learned[own], bound, names, frame)
@@ -80,7 +84,7 @@ def _unify_generic(
         unify(code, arguments[0], inner_value, bound, names, frame)
 
 
-def _unify_mapping(code: Code, node: Node, value: Map, bound: dict[str, Value], names: set[str]) -> None:
+def _unify_mapping(code: Code, node: Node, value: Map, bound: dict[str, Value], names: Mapping[str, str]) -> None:
     """`m![A, { B }]` against a mapping with as many terms."""
     body = child(node, "token_tree")
     if body is None:
@@ -94,6 +98,8 @@ def _unify_mapping(code: Code, node: Node, value: Map, bound: dict[str, Value], 
             _learn(word, Map(term), bound, names)
 
 
-def _learn(name: str, value: Value, bound: dict[str, Value], names: set[str]) -> None:
+def _learn(name: str, value: Value, bound: dict[str, Value], names: Mapping[str, str]) -> None:
+    if isinstance(value, Numbers) and names.get(name) == "type":
+        value = Dtype(value.type or ANY, inside=True)  # the type of this one value
     if name in names and name not in bound and known(value) and isinstance(value, (Map, Dtype, Numbers, Record)):
         bound[name] = value

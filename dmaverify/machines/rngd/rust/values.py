@@ -35,7 +35,12 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Dtype:
+    """The type of an element or a number. `inside`: perhaps of one in an option or behind a reference, which has
+    another size.
+    """
+
     name: str
+    inside: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
