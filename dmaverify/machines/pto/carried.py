@@ -217,8 +217,11 @@ class Carried(ResolvedCopies):
         inner = world.roots(end)
         if not inner:  # the same from the first iteration on
             return world.choose(compare("eq", rounds), start, end)
-        if len(end.terms) == 1 and end.terms[0][1] == 1 and end.const == 0:
+        if len(end.terms) == 1 and (end.terms[0][1], end.const) in ((1, 0), (-1, 1)):
             what, *args = world.symbols[end.terms[0][0]].definition or ("",)
+            if end.const:  # 1 - mod(n, 2) is mod(n + 1, 2)
+                bit = args[0] if what == "mod" and args[1] == 2 else None
+                what, args = (what, [bit + ONE, 2]) if isinstance(bit, Lin) else ("", [])
             if what == "max" and (shrunk := self._shrinking(own, start, args, rounds)) is not None:
                 return shrunk
             by, size = (args[0], args[1]) if what == "mod" else (None, None)
