@@ -222,7 +222,7 @@ def _compared(left: Sequence[Sequence[NDArray[np.int64]]], names: Sequence[str],
     """Byte by byte: the first that surely differs, else the first that may."""
     import numpy as np
 
-    from dmaverify.machines.pto.execute_terms import tensor_bytes
+    from dmaverify.machines.pto.execute_terms import tensor_bytes, told_origin
 
     changed, open_ = 0, ""
     for at, (name, *both) in enumerate(zip(names, *left, strict=True)):
@@ -230,35 +230,12 @@ def _compared(left: Sequence[Sequence[NDArray[np.int64]]], names: Sequence[str],
         changed += int(((both[0] != before) | (both[1] != before)).sum())
         for byte in np.flatnonzero(both[0] != both[1])[:MOST_TOLD].tolist():
             ends = [int(side[byte]) for side in both]
-            told = [_told(end, names) for end in ends]
+            told = [told_origin(end, names) for end in ends]
             said = f"at %{name}, byte {byte:,} the first leaves {told[0]}, the second {told[1]}"
-            if _apart(ends[0], ends[1], terms):
+            if terms.apart(*ends):
                 return Sameness("refuted", said)
             open_ = open_ or f"{said}, which may be the same"
     return Sameness("unknown" if open_ else "proved", open_, copies=changed)
-
-
-def _apart(one: int, other: int, terms: Terms) -> bool:
-    """Whether two bytes differ with some contents of the tensors: both are told, or one lay where the other is not made
-    of.
-    """
-    from dmaverify.machines.pto.execute_terms import origin_of
-
-    if origin_of(one) is not None and origin_of(other) is not None:
-        return True
-    for byte, made in ((one, other), (other, one)):
-        if isinstance(origin_of(byte), tuple) and (of := terms.made_of(made)) is not None and byte not in of:
-            return True
-    return False
-
-
-def _told(number: int, names: Sequence[str]) -> str:
-    from dmaverify.machines.pto.execute_terms import origin_of
-
-    origin = origin_of(number)
-    if origin is None:
-        return "what it computes"
-    return f"0x{origin:02x}" if isinstance(origin, int) else f"what lay at %{names[origin[0]]}, byte {origin[1]:,}"
 
 
 # ---------------------------------------------------------------- a plan and a kernel

@@ -583,8 +583,8 @@ def test_the_core_has_its_obligations_in_order_those_of_a_move_first() -> None:
         "core/hazard-raw", "core/hazard-war", "core/hazard-waw", "core/tiles-once", "core/tiles-cover",
         "core/regions", "core/region-capacity", "core/lifetime", "core/needless-hop",
         "core/unused-suppression", "core/unresolved-transfer", "core/indirect", "core/unresolved-copy",
-        "core/machine", "core/registers", "core/flags", "core/other-core", "core/no-wrap", "core/definite",
-        "core/input", "core/trace", "core/limit", "core/internal", "core/disagreement",
+        "core/machine", "core/registers", "core/flags", "core/other-core", "core/cores-apart", "core/no-wrap",
+        "core/definite", "core/input", "core/trace", "core/limit", "core/internal", "core/disagreement",
     ]  # fmt: skip
     assert "broadcast-missing" in load_obligations()["core/same-element"].readings
     assert "strict" in load_obligations()["core/consumes"].readings

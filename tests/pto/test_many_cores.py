@@ -188,7 +188,6 @@ NEXT = FROM_B.replace("%d = pto.addptr %b, %at", "%up = arith.addi %at, %c256 : 
             ALL.replace(STORE, "").replace(THERE, "").replace(AGAIN, "  pto.barrier #pto.pipe<PIPE_ALL>\n"),
             False,
         ),  # nobody writes
-        (strided(body=NEXT), True),  # one core writes what the next one reads
         (SHARE + COPY + "  }\n", False),
         (SHARE.replace("to %hi", "to %n") + COPY + "  }\n", True),
         (FIRST + COPY + "  }\n", False),
@@ -204,6 +203,41 @@ def test_cores_that_may_meet_in_global_memory_are_a_condition(body: str, meet: b
     )
     proved(verdict)
     assert any("no two cores of a launch" in said for said in verdict.conditions) is meet, verdict.conditions
+
+
+ONE_PLACE = COPY.replace("%d = pto.addptr %b, %at", "%d = pto.addptr %b, %c0")
+OWN = "  %row = arith.addi %bid, %c0 : index\n"
+LEFT = OWN.replace("%c0", "%c1")
+BEHIND = LEFT + FROM_B.replace(
+    "%d = pto.addptr %b, %at", "%up = arith.muli %bid, %c256 : index\n  %d = pto.addptr %b, %up"
+)
+SYNCED = "  pto.sync.set <PIPE_MTE3>, 0\n"
+OPAQUE = "  vendor.meet()\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (OWN + ONE_PLACE, "the first leaves what lay at %a, byte 0, the second what lay at %a, byte 1,024"),
+        (OWN.replace("%bid", "%c0") + ONE_PLACE, ""),  # both leave the same
+        (OWN + ONE_PLACE.replace(STORE, f"  pto.set_atomic_add\n  pto.set_atomic_f32\n{STORE}"), ""),
+        (OWN + ONE_PLACE + SYNCED, ""),  # works with another core
+        (OWN + ONE_PLACE + OPAQUE, ""),  # which may be what orders them
+        (strided(body=NEXT), "of %b, which the"),  # one core reads the row that the other writes
+        (BEHIND, "of %b, which the"),
+        (OWN + FROM_B, ""),  # each its own row, in place
+        (strided("%c1", body=FROM_B), ""),  # rows of others too, where each stores what lay there
+        (strided().replace("%num", "%c2"), ""),  # of three cores two take the same rows, and leave the same there
+    ],
+)
+def test_cores_whose_order_decides_what_a_byte_holds_are_refuted(body: str, found: str) -> None:
+    ranges = assume("n", 0, 8) + assume("bid64", 0, 2) + assume("m", 1, 2) + assume("num64", 1, 3)
+    verdict = check(body, notes(20, ranges))
+    assert errors(verdict) == ({"core/cores-apart"} if found else set())
+    assert not found or found in verdict.errors[0].message
+    one = check(body, notes(20, ranges.replace("%bid64 in 0..2", "%bid64 in 0..0")))
+    assert not errors(one)
+    assert not any("no two cores" in said for said in one.conditions)
 
 
 @pytest.mark.parametrize(("left", "divisor"), [(17, 5), (0, 3), (-7, 2), (12, 12), (5, 9)])

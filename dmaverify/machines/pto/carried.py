@@ -217,8 +217,8 @@ class Carried(ResolvedCopies):
         inner = world.roots(end)
         if not inner:  # the same from the first iteration on
             return world.choose(compare("eq", rounds), start, end)
-        if len(end.terms) == 1 and end.terms[0][1] == 1 and end.const == 0:
-            found = self._of_symbol(own, start, end.terms[0][0], names, turn, rounds)
+        if len(end.terms) == 1 and (end.terms[0][1], end.const) in ((1, 0), (-1, 1)):
+            found = self._of_symbol(own, start, end, names, turn, rounds)
             if found is not None:
                 return found
         factor = dict(end.terms).get(own, 0)
@@ -233,10 +233,13 @@ class Carried(ResolvedCopies):
             return start + world.times(world.modulo(rounds, 2), rest - start * 2)
         return self._rotated(index, names, first, given, rounds)
 
-    def _of_symbol(self, own: str, start: Lin, made: str, names: list[str], turn: str, rounds: Lin) -> Lin | None:
+    def _of_symbol(self, own: str, start: Lin, end: Lin, names: list[str], turn: str, rounds: Lin) -> Lin | None:
         """What is carried on as a maximum, a remainder or a choice of itself."""
         world = self.world
-        what, *args = world.symbols[made].definition or ("",)
+        what, *args = world.symbols[end.terms[0][0]].definition or ("",)
+        if end.const:  # 1 - mod(n, 2) is mod(n + 1, 2)
+            bit = args[0] if what == "mod" and args[1] == 2 else None
+            what, args = (what, [bit + ONE, 2]) if isinstance(bit, Lin) else ("", [])
         if what == "max" and (shrunk := self._shrinking(own, start, args, rounds)) is not None:
             return shrunk
         by, size = (args[0], args[1]) if what == "mod" else (None, None)

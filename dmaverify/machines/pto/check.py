@@ -19,11 +19,13 @@ from dmaverify.language.toml_spans import read_source
 from dmaverify.machines.pto.contested import alternatives
 from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.judged import finding_of, for_another, is_open, judged_kernel, settings_of
+from dmaverify.machines.pto.launch_runs import RULE as CORES
+from dmaverify.machines.pto.launch_runs import torn
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.named import NamedFunction, function_in_plan, named_in
 from dmaverify.machines.pto.ops import CopyOp, KernelFunction, deep
 from dmaverify.machines.pto.replay import confirm
-from dmaverify.machines.pto.supposed import barred, launched, separate, unset
+from dmaverify.machines.pto.supposed import barred, launched, meeting, separate, unset
 from dmaverify.machines.pto.tiles import TileOp
 from dmaverify.machines.pto.values import Kernel, copies_in
 from dmaverify.machines.pto.words import misfits
@@ -121,11 +123,15 @@ def check_function(
     if asked is not None:
         asked += judged.asked
     findings = [*map(finding_of, (*kernel.remarks, *_idle(notes, kernel))), *judged.findings]
+    meetings = [] if any(f.severity is Severity.ERROR for f in findings) else meeting(kernel, options.rlimit)
+    if meetings and (races := torn(function, kernel, notes, meetings)):
+        findings += races
+        judged.obligations[CORES] = ("refuted", "runs of two cores", "")
     findings = for_another(function, target, notes, _with_corruption(findings, kernel), judged)
     findings = [replace(f, source=target.source_of(f.rule, f.source)) for f in findings]
     open_ = {name for name, found in judged.obligations.items() if found[0] == "unknown"}
     findings, allowed = _suppressed(findings, notes, open_)
-    known = (findings, is_open(kernel, judged, notes))
+    known = ([f for f in findings if f.rule != CORES], is_open(kernel, judged, notes))
     contested = ["the chosen readings: no other was tried, its order is too long to be followed"]
     if not judged.given_up:
         contested = alternatives(function, kernel, notes, target, options, known, moves)
@@ -135,7 +141,7 @@ def check_function(
         confirm(function, kernel, findings, status, notes, options.readings)
     path = function.span.source.name
     wrong, rlimit = status is Status.REFUTED, options.rlimit
-    launch = [] if wrong else [*launched(kernel, rlimit), *unset(kernel, notes), *barred(kernel, rlimit)]
+    launch = [] if wrong else [*launched(meetings), *unset(kernel, notes), *barred(kernel, rlimit)]
     supposed = (*judged.conditions, *kernel.conditions, *separate(kernel, notes.extents, stated=False), *launch)
     conditions = tuple(dict.fromkeys(supposed))
     return Verdict(

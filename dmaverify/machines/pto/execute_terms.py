@@ -92,6 +92,19 @@ class Terms:
                 left += [one for one in new if one < 0]
         return frozenset(seen)
 
+    def apart(self, one: int, other: int) -> bool:
+        """Whether two bytes differ with some contents of the tensors: both are told, or one lay where the other is not
+        made of.
+        """
+        if one == other:
+            return False
+        if origin_of(one) is not None and origin_of(other) is not None:
+            return True
+        for byte, made in ((one, other), (other, one)):
+            if isinstance(origin_of(byte), tuple) and (of := self.made_of(made)) is not None and byte not in of:
+                return True
+        return False
+
 
 def tensor_bytes(position: int, size: int) -> np.ndarray:
     """What lay in the tensor of an argument before, byte by byte."""
@@ -103,3 +116,11 @@ def origin_of(number: int) -> tuple[int, int] | int | None:
     if number >= CONSTANT:
         return number - CONSTANT
     return (number // TENSOR - 1, number % TENSOR) if number >= TENSOR else None
+
+
+def told_origin(number: int, names: Sequence[str]) -> str:
+    """Where a byte came from, in words; `names` are those of the tensors by their positions."""
+    origin = origin_of(number)
+    if origin is None:
+        return "what it computes"
+    return f"0x{origin:02x}" if isinstance(origin, int) else f"what lay at %{names[origin[0]]}, byte {origin[1]:,}"

@@ -14,7 +14,7 @@ from dmaverify.program.instructions import Release
 from dmaverify.program.rewrite import every, touches_in
 from dmaverify.prove.flow.accesses.ask import Asker
 from dmaverify.prove.flow.kernels import MOST_LINES
-from dmaverify.prove.flow.order.launch import meeting_cores
+from dmaverify.prove.flow.order.launch import CoresMeeting, meeting_cores
 from dmaverify.prove.flow.order.scope_order import unbarred
 
 
@@ -34,9 +34,14 @@ def separate(kernel: Kernel, extents: Collection[str], *, stated: bool) -> Itera
             yield said
 
 
-def launched(kernel: Kernel, rlimit: int) -> list[str]:
+def meeting(kernel: Kernel, rlimit: int) -> list[CoresMeeting]:
+    """Accesses of global memory that are not shown to be apart on two cores of one launch."""
+    return meeting_cores(kernel.events, Asker(kernel.world, rlimit // 10), kernel.cores, kernel.same, "gm")
+
+
+def launched(meetings: Sequence[CoresMeeting]) -> list[str]:
     """What is taken for granted of cores that run the kernel beside each other."""
-    pairs = meeting_cores(kernel.events, Asker(kernel.world, rlimit // 10), kernel.cores, kernel.same, "gm")
+    pairs = dict.fromkeys(one.lines for one in meetings)
     lines = [f"lines {a} and {b}" if a != b else f"line {a}" for a, b in pairs]
     return [f"no two cores of a launch touch one byte of GM that one of them writes: {_few(lines)}"] if lines else []
 

@@ -20,17 +20,26 @@ from dmaverify.values import replace
 MOST_CASES = 16
 
 
-def by_remainders(events: Sequence[Event], world: World) -> Iterator[tuple[Event, ...]]:
-    """The cases; none where a kernel has no turns in loops of loops, or too many."""
+def by_remainders(events: Sequence[Event], world: World) -> Iterator[Iterator[tuple[Event, ...]]]:
+    """The cases, by how often loops within loops run, and then by what that is computed of; none where a kernel has no
+    turns in such loops, or too many.
+    """
     turns = rhythm(world, events)
-    inner = {loop for _, loops in with_loops(events) for loop in loops[1:]}
-    names = sorted({name for loop in inner for name in world.roots(loop.trip)} - _counters(events))
-    if turns == 1 or not names or turns ** len(names) > MOST_CASES:
-        return
-    if any(world.symbols[name].varies or world.symbols[name].loaded for name in names):
-        return
-    for values in product(*(_cases(world, name, turns) for name in names)):
-        yield tuple(put_in(event, world, dict(zip(names, values, strict=True))) for event in events)
+    trips = [loop.trip for loop in {loop for _, loops in with_loops(events) for loop in loops[1:]}]
+    counters = _counters(events)
+    roots = {name for trip in trips for name in world.roots(trip)} - counters
+    terms = {name for trip in trips for name, _ in trip.terms}
+    whole = {n for name in terms for n in ((name,) if _roots(world, name).isdisjoint(counters) else roots)}
+    for names in dict.fromkeys((tuple(sorted(whole)), tuple(sorted(roots)))) if turns > 1 else ():
+        within = [world.symbols[root] for name in names for root in _roots(world, name)]
+        if names and turns ** len(names) <= MOST_CASES and not any(one.varies or one.loaded for one in within):
+            each = product(*(_cases(world, name, turns) for name in names))
+            given = (dict(zip(names, values, strict=True)) for values in each)
+            yield (tuple(put_in(event, world, values) for event in events) for values in given)
+
+
+def _roots(world: World, name: str) -> set[str]:
+    return set(world.roots(Lin(0, ((name, 1),))))
 
 
 def _counters(events: Sequence[Event]) -> set[str]:
@@ -39,7 +48,7 @@ def _counters(events: Sequence[Event]) -> set[str]:
 
 def _cases(world: World, name: str, turns: int) -> Iterator[Lin]:
     """What stands for a symbol: all that is below 0, and of the rest each remainder by its quotient."""
-    low, high = world.symbols[name].low, world.symbols[name].high
+    low, high = world.interval(Lin(0, ((name, 1),)))
     if low is None or low < 0:
         yield _made(world, name, 1, 0, (low, -1 if high is None else min(high, -1)))
     for rest in range(turns):

@@ -11,14 +11,30 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement
 
+from dmaverify.errors import Span
 from dmaverify.language.affine import Cond, Lin, World, both, compare
 from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, KernelLoop, Use, accumulate
 from dmaverify.prove.flow.accesses.ask import Asker
 from dmaverify.prove.flow.accesses.reached import placed, reach_of
 from dmaverify.prove.flow.order.pipe_meets import Meetings
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, field
 
 MOST_PAIRS = 64
+
+
+@dataclass(frozen=True)
+class CoresMeeting:
+    """Two accesses that are not shown to be apart on different cores; small values of symbols with which they meet, of
+    both cores, where they are shown to (the names of those of the second in `theirs`).
+    """
+
+    spans: tuple[Span, Span]
+    values: Mapping[str, int] | None = None
+    theirs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        return self.spans[0].line, self.spans[1].line
 
 
 @dataclass(frozen=True)
@@ -26,15 +42,14 @@ class _Access:
     """A touch with what holds where it is made; stores that accumulate in the same way may meet."""
 
     touch: CopyTouch
-    line: int
     facts: tuple[Cond, ...]
     event: Event
 
 
 def meeting_cores(
     events: Sequence[Event], asker: Asker, cores: Sequence[str], same: Collection[str], space: str
-) -> list[tuple[int, int]]:
-    """Lines of accesses of `space` that are not shown to be apart on different cores. `cores` are the symbols that are
+) -> list[CoresMeeting]:
+    """Accesses of `space` that are not shown to be apart on different cores. `cores` are the symbols that are
     a core's number, of which one at least is another on another core; those in `same` are what all cores are given.
     """
     if not cores:
@@ -46,15 +61,18 @@ def meeting_cores(
     sides = [s for name in cores for s in asker.world.symbols[name].side]
     known = [differ, *sides, *(asker.world.put_cond(s, other) for s in sides)]
     meetings = Meetings(asker)
+    theirs = {name: term.terms[0][0] for name, term in other.items()}
     out = []
     for one, two in pairs:
-        theirs = placed(two.touch, asker.world, other)
+        there = placed(two.touch, asker.world, other)
         facts = [*known, *one.facts, *(asker.world.put_cond(c, other) for c in two.facts)]
-        if _in_turns(asker.world, one.touch, theirs, cores, other):
+        if _in_turns(asker.world, one.touch, there, cores, other):
             continue
-        if len(pairs) > MOST_PAIRS or meetings.share(one.touch, theirs, facts) is not False:
-            out.append((one.line, two.line))
-    return list(dict.fromkeys(out))
+        met = None if len(pairs) > MOST_PAIRS else meetings.share(one.touch, there, facts)
+        if met is not False:
+            values = meetings.values(one.touch, there, facts) if met else None
+            out.append(CoresMeeting((one.event.span, two.event.span), values, theirs))
+    return out
 
 
 def _accesses(events: Sequence[Event], facts: tuple[Cond, ...]) -> Iterator[_Access]:
@@ -67,7 +85,7 @@ def _accesses(events: Sequence[Event], facts: tuple[Cond, ...]) -> Iterator[_Acc
             yield from _accesses(event.other, (*facts, event.when.negated()))
         elif isinstance(event, (Copy, Use)):
             for touch in event.touches:
-                yield _Access(touch, event.span.line, (*facts, *event.when), event)
+                yield _Access(touch, (*facts, *event.when), event)
 
 
 def _matters(one: _Access, two: _Access) -> bool:

@@ -176,10 +176,10 @@ def proved_at_once(
     for one in ways:
         if (judge := _proved(one, asker, ordered, outer)) is not None:
             return judge
-    for one in ways:
+    for cases in (cases for one in ways for cases in by_remainders(one, asker.world)):
         said: dict[str, None] = {}
         last = None
-        for case in by_remainders(one, asker.world):
+        for case in cases:
             if (last := _proved(case, asker, ordered, outer)) is None:
                 break
             said |= last.said

@@ -84,8 +84,12 @@ class Meetings:
     def where(self, two: Encounter) -> Mapping[str, int]:
         """Small values of symbols at which two touches that can meet do meet; of what does not matter, none."""
         _, conditions, sides = self._both(two)
+        return self.values(*sides, conditions)
+
+    def values(self, one: CopyTouch, two: CopyTouch, conditions: Sequence[Cond]) -> Mapping[str, int]:
+        """Small values of symbols at which two touches that can share a byte do."""
         self._small = {}
-        self.share(*sides, conditions)
+        self.share(one, two, conditions)
         found, self._small = self._small, None
         return found
 
