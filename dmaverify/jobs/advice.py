@@ -20,6 +20,7 @@ from dmaverify.values import replace
 from dmaverify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
+    from dmaverify.cost.constants import CostData
     from dmaverify.cost.model import Cost
     from dmaverify.cost.sides import SideCost
     from dmaverify.program.command import Command
@@ -57,7 +58,6 @@ def advised(verdict: Verdict, transfer: Transfer, target: Target, options: Optio
 
 def price_facts(commands: Sequence[Command], target: Target) -> dict[str, int]:
     """The ports of the scope `price`. Raises InputError where the commands have no price."""
-    from dmaverify.cost.changed import on_windows, taking_turns
     from dmaverify.cost.constants import cost_data
     from dmaverify.cost.model import cost
 
@@ -82,14 +82,12 @@ def price_facts(commands: Sequence[Command], target: Target) -> dict[str, int]:
         "packet_cycles": ceil(cost(larger, data).cycles) if best > smallest else whole,
         "crossing_windows": crossing,
         "partial_windows": partial,
-        "aligned_cycles": ceil(cost([on_windows(c, data.hbm.window) for c in commands], data).cycles)
-        if crossing + partial
-        else whole,
+        "aligned_cycles": _on_windows(commands, data) if crossing + partial else whole,
         "channels_used": used if many > data.hbm_channels // 2 and used else data.hbm_channels,
         "channels_all": data.hbm_channels,
         "spread_cycles": _spread(price, used, data.hbm_channels),
         "port_groups": dmns,
-        "alternating_cycles": whole if dmns > 1 else ceil(cost(taking_turns(commands, price, data), data).cycles),
+        "alternating_cycles": _in_turn(commands, price, data) if dmns < 2 else whole,
         "engines_away": sum(1 for c, pair in zip(commands, price.sides, strict=True) if _is_away(c, pair)),
         "switch_size": _switch_size(commands, target),
         "link_senders": senders,
@@ -99,10 +97,28 @@ def price_facts(commands: Sequence[Command], target: Target) -> dict[str, int]:
 
 def _with_larger_packet(command: Command, target: Target) -> Command:
     """The command with the largest packet that its run and the machine's limits allow."""
+    from dmaverify.prove.move.ports import contiguous_run
+
+    if contiguous_run(command) <= command.packet:
+        return command
     from dmaverify.cost.changed import with_larger_packet
 
     sliced = any(target.tiers[port.tier].is_sliced for port in (command.read, command.write))
     return with_larger_packet(command, target.limits["packet_max"], target.limits["dm_align"] if sliced else 1)
+
+
+def _on_windows(commands: Sequence[Command], data: CostData) -> int:
+    from dmaverify.cost.changed import on_windows
+    from dmaverify.cost.model import cost
+
+    return ceil(cost([on_windows(command, data.hbm.window) for command in commands], data).cycles)
+
+
+def _in_turn(commands: Sequence[Command], price: Cost, data: CostData) -> int:
+    from dmaverify.cost.changed import taking_turns
+    from dmaverify.cost.model import cost
+
+    return ceil(cost(taking_turns(commands, price, data), data).cycles)
 
 
 def _joined(sides: Sequence[SideCost]) -> list[SideCost]:
