@@ -78,7 +78,7 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
 
         must_be_own(Path(request.given["certify"]))
     files, hidden = request.chosen_files()
-    must_spare(request.written, [file for file, _ in files])
+    must_spare(request.written, [*request.beside, *(file for file, _ in files)])
     must_have_use(request, files)
     own = with_own_engine(request, files)
     jobs, since = request.jobs_of(files), _since(request)

@@ -77,6 +77,12 @@ class CheckRequest:
         return [*(file for _, file in self.reports), *(file for file in asked if file is not None)]
 
     @property
+    def beside(self) -> list[str]:
+        """The files that are read and not judged: the baseline, unless it is written anew, and the settings."""
+        known = None if self.given["write_baseline"] else self.given["baseline"]
+        return [file for file in (known, self.given["config"]) if file is not None]
+
+    @property
     def files(self) -> list[tuple[str, str | None]]:
         """The files to check, without those that the settings exclude."""
         return self.chosen_files()[0]

@@ -132,6 +132,8 @@ def merge(shards: tuple[str, ...], **given: Any) -> None:
     from dmaverify.cli.screen import Stop, say, show, terminal
     from dmaverify.jobs.sweep import merge_lines
 
+    request = request_of(given)
+    must_spare(request.written, [*request.beside, *shards])
     merged = merge_lines((name, read_bytes(name, 1 << 30).decode("utf-8", "replace")) for name in shards)
     if merged.answers is not None:
         from dmaverify.cli.synth import synth_shown
@@ -141,6 +143,6 @@ def merge(shards: tuple[str, ...], **given: Any) -> None:
         if other := _given(left, [name for name in TELLING if name not in SEARCHES_TOLD]):
             hint = f"leave out {other}; --json gives them as data"
             raise InputError(f"`{other}` is of checks, and these are answers of searches", None, hint)
-        say(synth_shown(merged.answers, request_of(given).show == "json"))
+        say(synth_shown(merged.answers, request.show == "json"))
         raise Stop(code_of(merged.answers))
-    raise Stop(show(finished(request_of(given), terminal(), merged.verdicts)))
+    raise Stop(show(finished(request, terminal(), merged.verdicts)))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.cli.rust import with_references
 from dmaverify.errors import InputError
 from dmaverify.jobs.synthesis import SynthSettings, answer_of, settings_of
-from dmaverify.language.files import write_text
+from dmaverify.language.files import must_spare, write_text
 from dmaverify.values import fields
 
 if TYPE_CHECKING:
@@ -237,6 +237,7 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
     from dmaverify import api
     from dmaverify.jobs.walk import is_copy_text
 
+    must_spare([output], paths)
     kind = Path(output).suffix
     if kind not in (".html", ".svg", ".png"):
         raise InputError(f"{output} is no picture", None, "write to .svg, .png or .html")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dmaverify.cli.options import PROFILE
-from dmaverify.language.files import write_text
+from dmaverify.language.files import must_spare, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +60,7 @@ def trace(path: str, output: str, profile: str) -> None:
     from dmaverify.jobs.kernel_runs import ran_kernel, run_in
     from dmaverify.jobs.walk import is_copy_text
 
+    must_spare([output], [path])
     if is_copy_text(path):
         without_profile(profile)
         raise told(_write_kernel_trace(ran_kernel(path), output))

@@ -42,9 +42,9 @@ class Constant:
 @dataclass(frozen=True, eq=False)
 class CostData:
     """A machine as the cost model sees it: both maps, one profile's constants, a few counts. Equal to itself only, so
-    that what was counted for it can be kept. `bands`: rows and factors (low, high) by class of transfer; `thin`: rows
-    of the classes that have too few for a band. `region_of_all`: engines take turns at a region that all of them read
-    (`issue_region`), and at no other.
+    that what was counted for it can be kept. `packet_max` (0: no limit of that name) and `dm_align`: bytes of packets.
+    `bands`: rows and factors (low, high) by class of transfer; `thin`: rows of the classes that have too few for a
+    band. `region_of_all`: engines take turns at a region that all of them read (`issue_region`), and at no other.
     """
 
     profile: str
@@ -56,6 +56,8 @@ class CostData:
     hbm_queue: int
     slice_queue: int
     spm_stride: int
+    packet_max: int = 0
+    dm_align: int = 1
     sources: Mapping[str, str] = field(default_factory=dict)
     predicts: str = ""
     region_of_all: bool = False
@@ -252,6 +254,8 @@ def _read(
         hbm_queue=memory["hbm"]["queue"],
         slice_queue=memory["dm"]["queue"],
         spm_stride=memory["spm"]["dmn_stride"],
+        packet_max=tables.get("limit", {}).get("packet_max", {}).get("value", 0),
+        dm_align=tables.get("limit", {}).get("dm_align", {}).get("value", 1),
         sources={name: memory[name]["source"] for name in ("hbm", "dm", "spm")},
         predicts=table.get("predicts", ""),
         region_of_all=table.get("regions_in_turn") == "of all engines",

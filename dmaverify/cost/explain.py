@@ -2,7 +2,8 @@
 
 Knows: the terms of a cost, the facts of both sides (`side_facts`), what lifts a bound (`lifting`).
 Does not know: how it is printed, mappings, axes.
-Law: every number follows from the commands alone; advice is what would lift a bound near the dearest one.
+Law: every number follows from the commands alone; advice is what would lift the dearest bound, or one near it where
+the dearer ones can be lifted too.
 
 Source: docs/design.md.
 """
@@ -10,8 +11,10 @@ Source: docs/design.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
+from dmaverify.cost.changed import IN_ALL
 from dmaverify.cost.constants import CostData, stated
 from dmaverify.cost.lifting import Behind, PricedCommands, behind_bounds, near
 from dmaverify.cost.model import Cost, cost, engine_of
@@ -34,8 +37,12 @@ class Explanation:
 
     @property
     def advice(self) -> list[str]:
-        """What would lift the bounds near the dearest one; and that the start-up costs more than any of them."""
-        found = list(dict.fromkeys(one.lift for one in near(self.bounds) if one.lift))
+        """What would lift the dearest bound, and then those near it, while each can be lifted, or lowers the whole by
+        itself; and that the start-up costs more than any of them.
+        """
+        close = near(self.bounds)
+        first = len(list(takewhile(lambda one: one.lift, close)))
+        found = list(dict.fromkeys(one.lift for at, one in enumerate(close) if at < first or IN_ALL in one.lift))
         start = [term.cycles for term in self.cost.terms if term.name == "start-up"]
         others = [term.cycles for term in self.cost.terms if term.name != "start-up"]
         if start and others and max(start) > max(others):

@@ -1,22 +1,19 @@
-"""Address bits that loops toggle, and such loops moved inside of the others: what that does to a cost.
+"""Address bits that loops toggle, and such loops moved inside of the others.
 
-Knows: commands, nests of packets, which loop changes a bit of an address. Does not know: why bits matter, rules.
-Law: a bit is toggled exactly where two of the addresses differ in it. An order is named only where it was priced: the
-bound falls and the whole becomes no dearer.
+Knows: commands, nests of packets, which loop changes a bit of an address.
+Does not know: why bits matter, rules, prices.
+Law: a bit is toggled exactly where two of the addresses differ in it.
 
 Source: "DMA Engine", Example 4 (the order of loops decides how often a row changes).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from dmaverify.cost.model import Cost
 from dmaverify.cost.nest import PacketNest
 from dmaverify.program.command import Command
 from dmaverify.values import replace
-
-Price = Callable[[Sequence[Command]], Cost]
 
 
 def moved_inside(commands: Sequence[Command], bits: Iterable[int], role: str) -> list[Command]:
@@ -75,24 +72,3 @@ def _differs(base: int, loops: Sequence[tuple[int, int]], bit: int) -> bool:
         else:
             down -= (count - 1) * (2 * half - step)
     return down < 0 or up >= half
-
-
-# ---------------------------------------------------------------- prices
-
-
-def said_of_move(
-    before: Cost, commands: Sequence[Command], bits: Iterable[int], role: str, price: Price, name: str = ""
-) -> str:
-    """What the moved loops cost, after a colon, where the bound of that name falls (without one, the whole); '' where
-    they are not worth a word.
-    """
-    after = price(moved_inside(commands, bits, role))
-    if after.cycles > before.cycles or (name and _cycles(after, name) >= _cycles(before, name)):
-        return ""
-    if after.cycles < before.cycles:
-        return f": {after.cycles:,.1f} cycles in place of {before.cycles:,.1f}"
-    return f": {_cycles(after, name):,.1f} of these cycles, and as many in all" if name else ""
-
-
-def _cycles(cost: Cost, name: str) -> float:
-    return max((term.cycles for term in cost.terms if term.name == name), default=0.0)

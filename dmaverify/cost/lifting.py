@@ -12,11 +12,22 @@ docs/machines/rngd.md 9.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property
 
 from dmaverify.cost.bounds import ALL_ENGINES
+from dmaverify.cost.changed import (
+    IN_ALL,
+    on_windows,
+    rows_of,
+    run_inside,
+    said_of,
+    shared,
+    taking_turns,
+    whole_rows,
+    with_larger_packet,
+)
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.inside import said_of_move, toggled_by
+from dmaverify.cost.inside import moved_inside, toggled_by
 from dmaverify.cost.model import Cost, cost, engine_of
 from dmaverify.cost.nest import PacketNest
 from dmaverify.cost.side_facts import INNER_REQUESTS, SideFacts
@@ -27,11 +38,13 @@ from dmaverify.values import dataclass, replace
 
 NEAR = 0.5
 """A bound is near the dearest one where it is at least this part of it: lifting that alone would leave this one."""
+WORTH = 0.95
+"""More engines are worth naming when the cycles are below this share."""
 LONG_RUNS = 0.1
 """How much dearer long runs make a window before it is worth a word."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class PricedCommands:
     """Commands with their cost, and the data that it is of."""
 
@@ -42,6 +55,26 @@ class PricedCommands:
     @property
     def engines(self) -> int:
         return len({engine_of(command) for command in self.commands})
+
+    def binds(self, name: str) -> bool:
+        """Whether the bound is near the dearest one; of the others no change is priced."""
+        most = max((term.cycles for term in self.cost.terms if term.name != "start-up"), default=0.0)
+        return any(term.name == name and term.cycles >= NEAR * most for term in self.cost.terms)
+
+    @cached_property
+    def turns(self) -> Sequence[Command]:
+        """What lies in one DMN in two of them, in turn."""
+        return taking_turns(self.commands, self.cost, self.data)
+
+    @cached_property
+    def dealt(self) -> Cost:
+        """What more engines would take."""
+        return cost(shared(self.commands, self.data), self.data)
+
+    @cached_property
+    def fewer_parts(self) -> str:
+        """What writes fewer windows in part."""
+        return _fewer_parts(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +125,11 @@ def listed(bits: Sequence[int]) -> str:
 
 def _worth(said: str, bits: Sequence[int], side: SideFacts, found: PricedCommands, name: str) -> str:
     """The sentence with what it brings, where the bound falls in the order that it proposes."""
-    then = said_of_move(found.cost, found.commands, bits, side.role, partial(cost, profile=found.data), name)
-    return f"{said}{then}" if then else ""
+    return _brings(said, moved_inside(found.commands, bits, side.role), found, name)
+
+
+def _brings(said: str, changed: Sequence[Command], found: PricedCommands, name: str = "") -> str:
+    return said_of(said, found.cost, cost(changed, found.data), name)
 
 
 # ---------------------------------------------------------------- the engine
@@ -106,14 +142,21 @@ def _issue(sides: Sides, found: PricedCommands, name: str) -> Told:
         if side.role == "write" and side.tier == "hbm" and found.data.ticks("issue_partial"):
             lift = lift or _partial([side], found, name)[1]
         if side.tier == "hbm" and side.crossing_packets:
-            many = f"{side.crossing_packets:,} {side.role} packets"
-            lift = lift or f"begin runs on {found.data.hbm.window} bytes: {many} cross one boundary more"
+            window, packets = found.data.hbm.window, f"{side.crossing_packets:,} {side.role} packets"
+            said = f"begin runs on {window} bytes, of which {packets} cross one boundary more"
+            lift = lift or _brings(said, [on_windows(c, window, [side.role]) for c in found.commands], found, name)
         elif side.tier == "hbm" and side.run_bytes < found.data.hbm.window:
             lift = lift or f"longer runs: one of {side.run_bytes} B pays for a whole window of {found.data.hbm.window}"
         elif side.tier == "hbm" and side.role == "read" and side.readers >= REREADS:
             lift = lift or _loaded_once(f"each byte is read {side.readers} times: load once and copy within DM", found)
-    if not lift and found.engines == 1 and sum(side.windows for side in sides) > 2 * INNER_REQUESTS:
-        lift = "one engine issues every request: share the work among engines"
+    if (
+        not lift
+        and found.binds(name)
+        and found.engines == 1
+        and sum(side.windows for side in sides) > 2 * INNER_REQUESTS
+    ):
+        said = "one engine issues every request: share the work among engines"
+        lift = said_of(said, found.cost, found.dealt) if found.dealt.cycles < WORTH * found.cost.cycles else ""
     return "; ".join(told), lift
 
 
@@ -133,7 +176,7 @@ def _loaded_once(said: str, found: PricedCommands) -> str:
         loops = tuple(replace(loop, read=steps.get(loop, 0)) for loop in command.loops)
         copies.append(replace(command, read=first.write, loops=loops))
     cycles = cost(list(loads.values()), found.data).cycles + cost(copies, found.data).cycles
-    return f"{said}: {cycles:,.1f} cycles in place of {found.cost.cycles:,.1f}" if cycles < found.cost.cycles else ""
+    return f"{said}: {cycles:,.1f} {IN_ALL} {found.cost.cycles:,.1f}" if cycles < found.cost.cycles else ""
 
 
 def _slow_on_silicon(found: PricedCommands, name: str) -> str:
@@ -249,20 +292,37 @@ def _partial(sides: Sides, found: PricedCommands, name: str) -> Told:
             many, size = f"{side.partial_windows:,} of {side.windows:,} windows in part", f"{side.run_bytes:,} B"
             packets = "" if side.packet_bytes == side.run_bytes else f"packets of {side.packet_bytes:,} B in "
             told = f"{many}: {packets}runs of {size} at {offsets} mod {window}"
-            both = min(run_of(command) * command.unit_bits // 8 for command in found.commands)
             if side.packet_bytes % window == 0 and len(side.offsets) == 1:
                 return told, f"begin the destination on {window} bytes: all packets are whole windows"
-            if side.packet_bytes < window <= both and _begin_on(window, side.run_bytes, found):
-                return told, f"packets of {window} bytes or multiples: {both:,} B are contiguous on both sides"
-            return told, f"runs that begin and end on {window} bytes: pad the destination's rows, or store whole rows"
+            return told, found.fewer_parts
     return "", ""
 
 
-def _begin_on(window: int, run: int, found: PricedCommands) -> bool:
-    """Whether all runs of so many bytes that are written begin and end on so many."""
-    nests = [write.nest for _, write in found.cost.sides]
-    further = [step for nest in nests for _, step in nest.loops if abs(step) >= run]
-    return all(number % window == 0 for number in (run, *(nest.base for nest in nests), *further))
+def _fewer_parts(found: PricedCommands) -> str:
+    """Packets and rows that write fewer windows in part, the cheapest of those that were tried."""
+    data, inside = found.data, [run_inside(command) for command in found.commands]
+    window, run = data.hbm.window, min(run_of(command) * command.unit_bits // 8 for command in found.commands)
+    rows = min(rows_of(command, window, "write") for command in found.commands)
+    of, by = (f"rows of {rows:,} B of ", "base and padding") if rows else ("", "its base")
+    begin, whole = (
+        f"begin {of}the destination on {window} bytes ({by})",
+        f"rows padded to whole windows of {window} bytes on both sides (layout), moved with the padding",
+    )
+    ways: list[tuple[str, Sequence[Command]]] = []
+    for step in (0, data.dm_align, window):
+        packets, said = list(found.commands), ""
+        if step:
+            packets = [with_larger_packet(command, data.packet_max, step) for command in inside]
+            size = min(command.packet * command.unit_bits // 8 for command in packets)
+            said = f"packets of {size:,} B, which are contiguous on both sides"
+            ways.append((said, packets))
+        joined = f"{said}; {begin}" if said else begin
+        ways.append((joined, [on_windows(command, window, ["write"]) for command in packets]))
+    ways.append((whole, [whole_rows(command, window, data.dm) for command in found.commands]))
+    said, changed = min(ways, key=lambda way: cost(way[1], data).cycles)
+    return _brings(said, changed, found) or (
+        f"longer runs (layout): of the {run:,} B that both sides have in one piece, no packet and no padding is cheaper"
+    )
 
 
 # ---------------------------------------------------------------- DM and the rest
@@ -281,9 +341,8 @@ def _dmns(sides: Sides, found: PricedCommands, name: str) -> Told:
             said = f"move the loop that toggles bit {bit} inside: an engine's two DMNs then work in turns"
             lift = lift or _worth(said, [bit], side, found, name)
         elif side.dmns == 1 and side.packets > 1:
-            lift = (
-                lift or f"slices in both of an engine's DMNs (bit {bit}; layout, not loop order): up to twice the rate"
-            )
+            said = f"slices in both of an engine's DMNs (bit {bit}; layout, not loop order)"
+            lift = lift or (_brings(said, found.turns, found, name) if found.binds(name) else "")
     return "; ".join(told), lift
 
 

@@ -20,7 +20,7 @@ from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, nest_of
 from dmaverify.cost.part_windows import written_in_part
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
-from dmaverify.program.command import Command, Engine, Port
+from dmaverify.program.command import Command, Engine, Loop, Port
 from dmaverify.values import dataclass, field, replace
 
 
@@ -198,11 +198,17 @@ SINGLE = 4
 
 def run_of(command: Command) -> int:
     """The longest run of units that is contiguous on both sides, in any order of the loops."""
-    run = command.burst
+    return command.burst * prod(loop.count for loop in run_loops(command))
+
+
+def run_loops(command: Command) -> list[Loop]:
+    """The loops of that run, inner to outer."""
+    run, found = command.burst, []
     for loop in sorted(command.loops, key=lambda loop: abs(loop.read) + abs(loop.write)):
         if loop.read == loop.write == run:
             run *= loop.count
-    return run
+            found.append(loop)
+    return found
 
 
 def _issue_of(

@@ -11,16 +11,16 @@ Source: "DMA Engine" (Performance, Implementation Details), "Memory Performance"
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError
-from dmaverify.language.numbers import largest_divisor
 from dmaverify.values import replace
 from dmaverify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
+    from dmaverify.cost.constants import CostData
     from dmaverify.cost.model import Cost
     from dmaverify.cost.sides import SideCost
     from dmaverify.program.command import Command
@@ -82,16 +82,12 @@ def price_facts(commands: Sequence[Command], target: Target) -> dict[str, int]:
         "packet_cycles": ceil(cost(larger, data).cycles) if best > smallest else whole,
         "crossing_windows": crossing,
         "partial_windows": partial,
-        "aligned_cycles": ceil(cost([_aligned(c, data.hbm.window) for c in commands], data).cycles)
-        if crossing + partial
-        else whole,
+        "aligned_cycles": _on_windows(commands, data) if crossing + partial else whole,
         "channels_used": used if many > data.hbm_channels // 2 and used else data.hbm_channels,
         "channels_all": data.hbm_channels,
-        "spread_cycles": _without(price, ("channels",), lambda n: n * used // data.hbm_channels),
+        "spread_cycles": _spread(price, used, data.hbm_channels),
         "port_groups": dmns,
-        "alternating_cycles": _without(
-            price, ("DMNs", "read DMN order", "write DMN order"), lambda n: n / 2, together=_one_dmn_for_all(sides)
-        ),
+        "alternating_cycles": _in_turn(commands, price, data) if dmns < 2 else whole,
         "engines_away": sum(1 for c, pair in zip(commands, price.sides, strict=True) if _is_away(c, pair)),
         "switch_size": _switch_size(commands, target),
         "link_senders": senders,
@@ -101,32 +97,28 @@ def price_facts(commands: Sequence[Command], target: Target) -> dict[str, int]:
 
 def _with_larger_packet(command: Command, target: Target) -> Command:
     """The command with the largest packet that its run and the machine's limits allow."""
-    from dmaverify.lower.pairing import split_burst
-    from dmaverify.program.command import Loop
     from dmaverify.prove.move.ports import contiguous_run
 
-    bits, run = command.unit_bits, contiguous_run(command)
-    most = target.limits["packet_max"] * 8 // bits
-    sliced = any(target.tiers[port.tier].is_sliced for port in (command.read, command.write))
-    word = target.limits["dm_align"] * 8 // bits if sliced else 1
-    best = largest_divisor(run, most, word)
-    if best <= command.packet:
+    if contiguous_run(command) <= command.packet:
         return command
-    loops, burst = split_burst((*command.loops, Loop(command.burst, 1, 1)), best)
-    return replace(command, loops=loops, burst=burst, packet=best, read_text=None, write_text=None)
+    from dmaverify.cost.changed import with_larger_packet
+
+    sliced = any(target.tiers[port.tier].is_sliced for port in (command.read, command.write))
+    return with_larger_packet(command, target.limits["packet_max"], target.limits["dm_align"] if sliced else 1)
 
 
-def _aligned(command: Command, window: int) -> Command:
-    """The command with bases and rows in HBM on whole windows."""
-    unit = window * 8 // command.unit_bits
-    ports, steps = [], []
-    for port, side in ((command.read, "read"), (command.write, "write")):
-        is_hbm = port.tier == "hbm"
-        ports.append(replace(port, base=port.base // unit * unit) if is_hbm else port)
-        strides = [getattr(loop, side) for loop in command.loops]
-        steps.append([-(-s // unit) * unit if is_hbm and abs(s) > command.burst else s for s in strides])
-    loops = [replace(x, read=r, write=w) for x, r, w in zip(command.loops, *steps, strict=True)]
-    return replace(command, read=ports[0], write=ports[1], loops=tuple(loops), read_text=None, write_text=None)
+def _on_windows(commands: Sequence[Command], data: CostData) -> int:
+    from dmaverify.cost.changed import on_windows
+    from dmaverify.cost.model import cost
+
+    return ceil(cost([on_windows(command, data.hbm.window) for command in commands], data).cycles)
+
+
+def _in_turn(commands: Sequence[Command], price: Cost, data: CostData) -> int:
+    from dmaverify.cost.changed import taking_turns
+    from dmaverify.cost.model import cost
+
+    return ceil(cost(taking_turns(commands, price, data), data).cycles)
 
 
 def _joined(sides: Sequence[SideCost]) -> list[SideCost]:
@@ -146,27 +138,14 @@ def _dmns(side: SideCost) -> int:
     return sum(1 for count in (side.dm.dmns if side.dm and side.dm.dmns else ()) if count)
 
 
-def _one_dmn_for_all(sides: Sequence[SideCost]) -> bool:
-    """Whether the commands of all engines go to one DMN of each cluster together."""
-    busy: dict[tuple[int, int], set[int]] = {}
-    for side in sides:
-        for number, count in enumerate(side.dm.dmns if side.dm and side.dm.dmns else ()):
-            if count:
-                busy.setdefault((side.port.chip, side.port.cluster), set()).add(number)
-    return all(len(numbers) == 1 for numbers in busy.values())
-
-
-def _without(price: Cost, names: tuple[str, ...], change: Callable[[float], float], *, together: bool = True) -> int:
-    """The cycles with the terms of these names changed, and with `together` those of all engines: the largest of all
-    terms counts.
-    """
+def _spread(price: Cost, used: int, channels: int) -> int:
+    """The cycles where all channels share what so many have now: the largest of all terms counts."""
     from dmaverify.cost.bounds import ALL_ENGINES
 
-    named = {*names, *(f"{name}{ALL_ENGINES}" for name in names if together)}
-    terms = {t: change(t.cycles) if t.name in named else t.cycles for t in price.terms}
-    rest = [cycles for term, cycles in terms.items() if term.name != "start-up"]
-    bound = [term.cycles for term in price.terms if term.name != "start-up"]
-    return ceil(price.cycles - max(bound, default=0) + max(rest, default=0))
+    named = {"channels", f"channels{ALL_ENGINES}"}
+    bound = {term: term.cycles for term in price.terms if term.name != "start-up"}
+    rest = [cycles * used // channels if term.name in named else cycles for term, cycles in bound.items()]
+    return ceil(price.cycles - max(bound.values(), default=0) + max(rest, default=0))
 
 
 def _is_away(command: Command, pair: tuple[SideCost, SideCost]) -> bool:

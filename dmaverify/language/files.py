@@ -247,11 +247,20 @@ def must_take(path: str | Path) -> None:
 
 
 def must_spare(written: Iterable[str | None], read: Iterable[str]) -> None:
-    """Raises InputError for a file that a command is to write and reads, too; `read` may be `PATH::NAME`."""
-    known = {os.path.realpath(named(path)[0]) for path in read}
+    """Raises InputError for a file that a command is to write and reads, too, or is to write twice; `read` may be
+    `PATH::NAME`. What is no file, as /dev/stdout, takes all that is written.
+    """
+    known, before = {os.path.realpath(named(path)[0]) for path in read}, set()
     for path in written:
-        if path is not None and os.path.realpath(path) in known:
+        if path is None:
+            continue
+        if os.path.realpath(path) in known:
             raise InputError(f"{path} is read, and would be written over", None, "name another file")
+        folder, name = os.path.split(os.path.abspath(path))
+        place = os.path.join(os.path.realpath(folder), name)  # a link is replaced, not followed
+        if place in before and (os.path.isfile(place) or not os.path.lexists(place)):
+            raise InputError(f"{path} would be written twice", None, "name another file for each")
+        before.add(place)
 
 
 def _write_whole(target: Path, data: bytes) -> None:

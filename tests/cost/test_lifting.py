@@ -13,6 +13,7 @@ import re
 import pytest
 from cost_programs import SLICE, command, dm, example_4, example_5, hbm, well_ordered_4
 
+from dmaverify.cost.changed import on_windows
 from dmaverify.cost.constants import profiles
 from dmaverify.cost.explain import explain
 from dmaverify.cost.inside import moved_inside
@@ -64,34 +65,74 @@ def test_windows_in_part_are_counted_and_whole_rows_have_none() -> None:
 
     part = bounds(store(120))["partial windows"]
     assert "windows in part: packets of 120 B in runs of 3,840 B" in part.behind
-    assert "begin and end on 256" in part.lift
+    assert part.lift.startswith("rows padded to whole windows of 256 bytes on both sides")
+    assert cost([command(dm(), hbm(), [(32, SLICE, 256)], 256)]).cycles == 563
+    assert part.lift.endswith(": 563.0 cycles in place of 1,562.3")
     assert "partial windows" not in bounds(store(256))
 
 
-@pytest.mark.parametrize(
-    ("base", "rows", "packet", "said"),
-    [
-        (0, 256, 16, "packets of 256 bytes or multiples: 1,024 B are contiguous"),
-        (0, 512, 16, "packets of 256 bytes or multiples: 256 B are contiguous"),
-        (8, 256, 16, "runs that begin and end on 256 bytes"),
-        (0, 264, 16, "runs that begin and end on 256 bytes"),
-        (8, 256, 256, "begin the destination on 256 bytes"),
-        (0, 264, 256, "runs that begin and end on 256 bytes"),
-    ],
-)
-def test_windows_in_part_are_lifted_by_what_makes_them(base: int, rows: int, packet: int, said: str) -> None:
-    def told(base: int, rows: int, packet: int) -> tuple[float, str]:
-        store = [(4, rows, rows), *([(256 // packet, packet, packet)] if packet < 256 else [])]
-        seen = bounds([command(hbm(), hbm(1 << 20 | base), store, packet)])
-        return (
-            (seen["partial windows"].cycles, seen["partial windows"].lift) if "partial windows" in seen else (0.0, "")
-        )
+CONTIGUOUS = "which are contiguous on both sides"
+PADDED = "begin rows of 264 B of the destination on 256 bytes (base and padding)"
 
-    cycles, lift = told(base, rows, packet)
-    assert lift.startswith(said)
-    after = told(0, rows, packet) if "destination on" in said else told(base, rows, 256)
-    assert (after[0] < cycles) or said.startswith("runs")
-    assert (after[0] == 0) != said.startswith("runs")
+
+@pytest.mark.parametrize(
+    ("base", "rows", "packet", "said", "followed"),
+    [
+        (0, 256, 16, f"packets of 1,024 B, {CONTIGUOUS}", (0, 256, 256)),
+        (0, 512, 16, f"packets of 256 B, {CONTIGUOUS}", (0, 512, 256)),
+        (8, 256, 16, f"packets of 1,024 B, {CONTIGUOUS}; begin the destination on 256 bytes (its base)", (0, 256, 256)),
+        (0, 264, 16, f"packets of 256 B, {CONTIGUOUS}; {PADDED}", (0, 512, 256)),
+        (8, 256, 256, "begin the destination on 256 bytes: all packets are whole windows", (0, 256, 256)),
+        (0, 264, 256, PADDED, (0, 512, 256)),
+    ],
+    ids=["packets", "packets-of-rows", "packets-and-base", "packets-and-rows", "base", "rows"],
+)
+def test_windows_in_part_are_lifted_by_what_makes_them(
+    base: int, rows: int, packet: int, said: str, followed: tuple[int, int, int]
+) -> None:
+    """Rows of 256 bytes, of which padding alone makes packets of 16 bytes no cheaper."""
+
+    def store(base: int, rows: int, packet: int, loads: int = 0) -> list[Command]:
+        walked = [(4, loads or rows, rows), *([(256 // packet, packet, packet)] if packet < 256 else [])]
+        return [command(hbm(), hbm(1 << 20 | base), walked, packet)]
+
+    seen = bounds(store(base, rows, packet))["partial windows"].lift
+    after = store(*followed, loads=rows)
+    figures = f": {cost(after).cycles:,.1f} cycles in place of {cost(store(base, rows, packet)).cycles:,.1f}"
+    assert seen == said + ("" if said.endswith("whole windows") else figures)
+    assert "partial windows" not in bounds(after)
+
+
+def test_runs_that_no_packet_and_no_padding_makes_cheaper_are_told_to_be_short() -> None:
+    seen = bounds([command(hbm(), hbm(1 << 20), [(64, 8, 512), (64, 512, 8)], 8)])["partial windows"].lift
+    assert seen.startswith("longer runs (layout): of the 8 B that both sides have in one piece")
+
+
+def test_two_dmns_in_turn_promise_what_they_take() -> None:
+    """Packets of 2 KB come eight requests in a row to one DMN, which waits for them; of 256 bytes, none does."""
+    for packet, count in ((2048, 32), (256, 256)):
+        far = packet * count // 2
+        one = [command(hbm(), dm(), [(count, packet, packet)], packet)]
+        two = [command(hbm(), dm(), [(count // 2, packet, packet), (2, far, DMN)], packet)]
+        figures = f": {cost(two).cycles:,.1f} cycles in place of {cost(one).cycles:,.1f}"
+        lifts = [line for line in explain(one).advice if "both of an engine's DMNs" in line]
+        assert lifts == [f"slices in both of an engine's DMNs (bit 27; layout, not loop order){figures}"]
+
+
+def test_padding_of_rows_stretches_what_steps_over_them() -> None:
+    def store(row: int) -> list[Command]:
+        return [command(dm(), hbm(), [(4, 1024, 3 * row), (3, SLICE, row)], 264)]
+
+    assert [on_windows(one, 256) for one in store(264)] == store(512)
+
+
+def test_what_lifts_nothing_alone_is_not_advised() -> None:
+    """Fifteen packets have no halves for two DMNs; an even number of them has, and whole windows help after that."""
+    for packets, told in ((15, False), (16, True)):
+        seen = explain([command(hbm(8), dm(), [(packets, 512, SLICE)], 512)])
+        below = next(one.lift for one in seen.bounds if one.name == "read issue")
+        assert below.startswith("begin runs on 256 bytes")
+        assert (below in seen.advice, bool(seen.bounds[0].lift)) == (told, told)
 
 
 def test_short_runs_pay_for_whole_windows_and_longer_ones_do_not() -> None:

@@ -106,7 +106,10 @@ def test_no_report_replaces_what_it_is_about(shell, good, option):
     assert Path("plan.toml").read_text(encoding="utf-8") == good
 
 
-@pytest.mark.parametrize(("command", "option"), [("synth", "--output"), ("extract", "--output"), ("sweep", "--out")])
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [("synth", "--output"), ("extract", "--output"), ("sweep", "--out"), ("trace", "--output"), ("viz", "--output")],
+)
 def test_no_command_writes_over_what_it_reads(shell, good, command, option):
     """A plan of one transfer in the place of a file of many, say."""
     shell.write(good)
@@ -114,6 +117,44 @@ def test_no_command_writes_over_what_it_reads(shell, good, command, option):
     assert code == 2
     assert "./plan.toml is read, and would be written over" in err
     assert Path("plan.toml").read_text(encoding="utf-8") == good
+
+
+def test_no_report_replaces_a_shard_a_baseline_or_the_settings(shell, good):
+    shell.write(good)
+    for path in ("part", "old", "own.toml"):
+        Path(path).write_text("", encoding="utf-8")
+    for words in (
+        ("merge", "part", "--output=json=part"),
+        ("check", "plan.toml", "--baseline=old", "--output=json=./old"),
+        ("check", "plan.toml", "--config=own.toml", "--playback=own.toml"),
+    ):
+        code, _, err = shell(*words)
+        assert (code, "is read, and would be written over" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--output=json=x", "--output=sarif=./x"),
+        ("--output=json=x", "--playback=x"),
+        ("--write-baseline=x", "--output=json=x"),
+        ("--output=json=x/../x/y", "--output=sarif=x/y"),
+    ],
+)
+def test_two_reports_in_one_file_are_refused_before_anything_is_judged(shell, good, counted, options):
+    shell.write(good)
+    code, _, err = shell("check", "plan.toml", *options)
+    assert (code, counted()) == (2, 0)
+    assert "would be written twice" in err
+    assert not Path("x").exists()
+
+
+def test_two_reports_may_go_into_two_files_and_into_one_stream(shell, good):
+    shell.write(good)
+    Path("link").symlink_to("x")  # is replaced, not followed
+    assert shell("check", "plan.toml", "--output=json=x", "--output=sarif=link")[0] == 0
+    assert shell("check", "plan.toml", "--output=json=/dev/null", "--output=sarif=/dev/null")[0] == 0
+    assert not Path("link").is_symlink()
 
 
 def test_a_report_may_go_into_folders_that_are_not_there_yet_and_into_streams(shell, good):
