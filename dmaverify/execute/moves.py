@@ -35,6 +35,7 @@ from dmaverify.execute.promise import (
     Promise,
     with_units,
 )
+from dmaverify.execute.promise import ZERO as ZEROS
 from dmaverify.execute.requests import Copies, requests_of, words_of
 from dmaverify.execute.tensors import ZERO, SeenTensor, laid_out, seen, streamed, units, zeros_in
 from dmaverify.execute.work import RunMachine, RunMove, RunNest, RunWalk, iterations
@@ -196,6 +197,9 @@ class TransferRun:
         wanted = promise.dest[promise.dest >= 0]
         if not np.isin(wanted, promise.source).all():
             outcome.break_("core/same-element", "the source lacks elements that the destination asks for")
+        pads = (self.move.source.tier, self.move.dest.tier) in self.machine.unordered
+        if not pads and (promise.dest == ZEROS).any() and not (promise.source == ZEROS).any():
+            outcome.break_("core/padding", "zeros are asked for, and the source has none")
         outcome.leave("core/covers", "nothing says how it is moved")
 
     def _judge(self, copies: Copies, promise: Promise, outcome: Outcome) -> None:
