@@ -35,7 +35,6 @@ from math import gcd, prod
 from pathlib import Path
 
 ENCODINGS = [Path(__file__).resolve().parent.parent / name for name in ("encodings", "_encodings")]
-COMMAND_KEYS = {"engine", "unit", "read", "write", "sequencer"}
 KEYS = {"dtype", "source", "dest", "stream", "unit", "read", "write", "engine", "limits", "expect", "command",
         "target", "sequencer"}  # fmt: skip
 SAMPLES = 12  # sizes of a plan with symbols that are checked one by one
@@ -44,6 +43,7 @@ PLACES = ("chip", "cluster", "slice", "element")
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow,
              ast.Div: lambda a, b: whole(a, b), ast.FloorDiv: lambda a, b: quotient(a, b),
              ast.Mod: lambda a, b: a - b * quotient(a, b)}  # fmt: skip
+PLAIN = (ast.Add, ast.Sub, ast.Mult, ast.Pow)
 COMPARISONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt, "==": operator.eq}
 
 
@@ -246,13 +246,14 @@ def ordered(pairs):
 def sizes_of(plan):
     """Symbols of a plan as polynomials with what is known of them, and numbers for them that are admitted."""
     facts, sizes, spans, tests = Facts(), {}, {}, []
-    for name, one in {**plan.get("axes", {}), **plan.get("free", {})}.items():
+    for name, one in {**plan["axes"], **plan.get("free", {})}.items():
         if type(one) is int:
             sizes[name], spans[name] = one, [one]
             continue
-        unit, start, end = one.get("multiple_of", 1), one.get("min", 1), one.get("max")
+        lowest = 1 if name in plan["axes"] else 0
+        unit, start, end = one.get("multiple_of", 1), one.get("min", lowest), one.get("max")
         start, end = -(-start // unit), None if end is None else end // unit
-        if set(one) - {"min", "max", "multiple_of"} or start < 0 or (end is not None and end < start):
+        if start < lowest or (end is not None and end < start):
             raise Outside(f"the range of {name}")
         sizes[name] = facts.size(name, start, end) * unit
         most = start + 12 if end is None else end
@@ -341,8 +342,8 @@ class Text:
         return token
 
 
-def number(text, names):
-    """Sums, products, powers and quotients without a rest, of integers and named constants."""
+def number(text, names, divides=True):
+    """Sums, products and powers of integers and named constants; quotients in plans with symbols."""
 
     def value(node):
         if isinstance(node, ast.Constant) and type(node.value) is int:
@@ -351,7 +352,7 @@ def number(text, names):
             return names[node.id]
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -value(node.operand)
-        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        if isinstance(node, ast.BinOp) and type(node.op) in (OPERATORS if divides else PLAIN):
             left, right = value(node.left), value(node.right)
             if not isinstance(node.op, ast.Pow) or 0 <= right <= 64:
                 return OPERATORS[type(node.op)](left, right)
@@ -375,8 +376,7 @@ def pair(source, axes, lets):
     """Trees are tuples: what, size, then the parts."""
     parts = [term(source, axes, lets)]
     while source.peek() in (",", "*"):
-        source.take()
-        if source.peek() in ("", ")", "]", "}"):
+        if source.take() == "," and source.peek() in ("", ")", "]", "}"):
             break
         parts.append(term(source, axes, lets))
     found = parts[-1]
@@ -414,9 +414,9 @@ def written(source, axes):
     while first in "({" and text.count("(") + text.count("{") > text.count(")") + text.count("}"):
         text.append(source.take())
     names = axes.get(None, {})
-    if "" in text or not (first in "({" or first.isdigit() or first in names):
+    if "" in text or not (first == "{" or (first == "(" and names) or first.isdigit() or first in names):
         raise Outside(f"`{first}` where a number of a mapping is read")
-    return number("".join(text).strip("{}"), names)
+    return number("".join(text).strip("{}"), names, bool(names))
 
 
 def postfix(inner, sign, number, source):
@@ -438,10 +438,12 @@ def sequencer(text, names, scale):
     """Entries as (count, stride), the packet, and the medium as (tier, parts of a base) or None; in units."""
     head, _, tail = text.rpartition("]")
     entries = []
-    for entry in split(head.strip().removeprefix("[")):
+    if head.strip()[:1] != "[" or "]" in head:
+        raise Outside(f"`{text}`, which begins with no entries")
+    for entry in split(head.strip()[1:]):
         count, _, step = re.split(r"=|->", entry)[-1].partition(":")
         entries.append((value_of(count, names, None), value_of(step, names, scale)))
-    found = re.fullmatch(rf"\s*:\s*({PART}(?:\s*[-+*/^]+\s*{PART})*)\s*((?:[A-Z@].*)?)", tail, re.DOTALL)
+    found = re.fullmatch(rf"\s*:\s*({PART}(?:\s*[-+*/^]+\s*{PART})*)((?:\s+[A-Z].*|\s*@.*)?)", tail, re.DOTALL)
     if found is None:
         raise Outside(f"`{tail.strip()}` behind the entries")
     packet = value_of(found.group(1), names, None) * scale
@@ -451,7 +453,7 @@ def sequencer(text, names, scale):
         entries[-1] = (entries[-1][0] * scale, 1)
     elif scale > 1:
         entries.append((scale, 1))
-    return entries, packet, medium(found.group(2), names, scale) if found.group(2) else None
+    return entries, packet, medium(found.group(2), names, scale) if found.group(2).strip() else None
 
 
 def unpaired(text):
@@ -472,22 +474,20 @@ def unpaired(text):
         entries = ", ".join(f"{count}:{steps[k]}" for count, steps in lines)
         sides.append(f"[{entries}]:{packet or given['stride0']} {given.get(key, '')}{base}")
     index = given.get("DmnIndex")
-    return sides, index and dict(zip(("chip", "cluster", "dmn"), [number(part, {}) for part in inside(index)]))
+    return sides, index and dict(zip(("chip", "cluster", "dmn"), [number(part, {}, False) for part in inside(index)]))
 
 
 def inside(text):
     """Both, or all, of what stands in round brackets."""
     parts = split(text.strip()[1:-1])
-    if text.strip()[:1] != "(" or text.strip()[-1:] != ")" or len(parts) < 2:
+    if text.strip()[:1] != "(" or text.strip()[-1:] != ")" or len(parts) < 2 or re.search(r",\s*\)", text):
         raise Outside(f"`{text}` where a pair in brackets is read")
     return parts
 
 
 def medium(text, names, scale):
     tier, at, base = text.partition("@")
-    tier, base = tier.strip().removesuffix("/D").lower(), base.strip()
-    if not at:
-        return tier, None
+    tier, base = tier.strip().removesuffix("/D").lower(), re.sub(r",\s*\)", ",!)", base.strip() if at else "none")
     parts = split(base[1:-1]) if base.startswith("(") and base.endswith(")") and "," in base else [base]
     return tier, [value_of(p, names, None) for p in parts[:-1]] + [value_of(parts[-1], names, scale)]
 
@@ -495,8 +495,8 @@ def medium(text, names, scale):
 def value_of(text, names, scale):
     """A number in units: what is written counts `scale` units, constants have their own. None: a count of something."""
     constants, sizes = names
-    plain = number(text, {**(dict.fromkeys(constants, 0) if scale else {}), **sizes})
-    return plain * scale + number(text, {**constants, **sizes}) - plain if scale else plain
+    plain = number(text, {**(dict.fromkeys(constants, 0) if scale else {}), **sizes}, bool(sizes))
+    return plain * scale + number(text, {**constants, **sizes}, bool(sizes)) - plain if scale else plain
 
 
 def split(text):
@@ -874,7 +874,76 @@ def regions_apart(move):
         raise Outside("source and destination share bytes")
 
 
-# ---------------------------------------------------------------- plans
+# ---------------------------------------------------------------- plans: the form, which keys with what in them
+
+
+def natural(value, least=0, most=10**18):
+    return type(value) is int and least <= value <= most
+
+
+def positive(value):
+    return natural(value, 1)
+
+
+def address(value):
+    return natural(value, 0, 2**64 - 1)
+
+
+def any_table(value):
+    return type(value) is dict
+
+
+def named(pattern):
+    return lambda value: type(value) is str and re.fullmatch(pattern, value) is not None
+
+
+TEXT = named("(?s:.*)")
+AXIS, ENTRY, SIZE_OF = named(r"[A-Z][A-Za-z0-9_']*"), named("[A-Za-z0-9_-]+"), (natural, TEXT)
+RANGE = {"min": natural, "max": natural, "multiple_of": positive}
+EXPECT = ("proved", [named("[a-z0-9-]+/[a-z0-9-]+")])
+UNIT = ("bytes", "elements")
+TEXTS = {"engine": dict.fromkeys(("chip", "cluster", "dmn"), natural), "unit": UNIT,
+         **dict.fromkeys(("read", "write", "sequencer"), TEXT)}  # fmt: skip
+TENSOR = {"tier!": TEXT, "base": (address, TEXT, dict.fromkeys(PLACES, SIZE_OF)), **dict.fromkeys(PLACES, TEXT),
+          "view": (any_table, [any_table])}  # fmt: skip
+STREAM = dict.fromkeys((*PLACES[:3], "time", "packet"), TEXT)
+TRANSFER = {**TEXTS, "dtype!": TEXT, "source!": TENSOR, "dest!": TENSOR, "stream": (STREAM, [any_table]),
+            "command": [TEXTS], "commands": TEXT, "limits": {TEXT: natural}, "options": any_table, "loop": any_table,
+            "expect": EXPECT, "target": TEXT}  # fmt: skip
+PLAN = {"schema!": (1,), "target": TEXT, "name": TEXT, "axes!": {AXIS: (natural, RANGE)}, "free": {AXIS: RANGE},
+        "assume": [TEXT], "let": {AXIS: TEXT}, "transfer": {ENTRY: TRANSFER},
+        **dict.fromkeys(("access", "region", "gather", "scatter", "program", "kernel"), any_table)}  # fmt: skip
+
+
+def formed(value, form, where):
+    """Raises Outside where a value is not of a form: a number or text itself, a predicate, a list of one form, a table
+    of forms by key (`!`: it must be there; a predicate: of whatever key), or one of several.
+    """
+    if isinstance(form, tuple):
+        for one in form[:-1]:
+            try:
+                formed(value, one, where)
+            except Outside:
+                continue
+            return
+        formed(value, form[-1], where)
+    elif isinstance(form, list) and type(value) is list and (value or form != [TEXTS]):
+        for one in value:
+            formed(one, form[0], where)
+    elif isinstance(form, dict) and type(value) is dict:
+        if {key[:-1] for key in form if isinstance(key, str) and key[-1] == "!"} - set(value):
+            raise Outside(f"{where} without all of its keys")
+        of_key = next((key for key in form if callable(key)), None)
+        for key, one in value.items():
+            inner = form[of_key] if of_key and of_key(key) else form.get(key, form.get(f"{key}!"))
+            if inner is None:
+                raise Outside(f"{where} with a key `{key}`")
+            formed(one, inner, f"`{key}`")
+    elif not (form(value) if callable(form) else type(value) is type(form) and value == form):
+        raise Outside(f"{where} that is of another form")
+
+
+# ---------------------------------------------------------------- plans: what they say
 
 
 @cache
@@ -893,9 +962,9 @@ def tensor_of(record, axes, lets, units):
     if isinstance(base, dict):
         at, base = {k: v for k, v in base.items() if k != "element"}, base.get("element", 0)
     if isinstance(base, str):
-        base = number(base, axes.get(None, {}))
-    if type(base) not in (int, Poly) or not surely(base) or set(record) - {"tier", "base", *PLACES}:
-        raise Outside("a source or destination with more than mappings and a base")
+        base = number(base, axes[None])
+    if type(base) not in (int, Poly) or not surely(base) or "view" in record:
+        raise Outside("a view, or a base that is no address")
     out = {place: mapping(str(record.get(place, "1")), axes, lets) for place in PLACES}
     return {**out, "tier": record.get("tier"), "base": base * units, "at": at}
 
@@ -950,34 +1019,33 @@ def given(commands):
 def read_move(plan, name, commands, sizes):
     """A transfer of a plan with symbols at these sizes, numbers or polynomials; nothing for a plan without symbols."""
     record = plan.get("transfer", {}).get(name)
-    if record is None or str(plan.get("schema", 1)) != "1":
-        raise Outside("no transfer of this name in schema 1: accesses, programs and kernels are not read")
+    if record is None:
+        raise Outside("no transfer of this name: accesses, programs and kernels are not read")
     if set(record) - KEYS:
         raise Outside(f"the key {sorted(set(record) - KEYS)[0]}")
-    axes = {name: sizes.get(name, size) for name, size in plan.get("axes", {}).items()}
+    axes = {name: sizes.get(name, size) for name, size in plan["axes"].items()}
     axes |= {None: sizes} if sizes else {}
     data = machine(record.get("target", plan.get("target")))
+    if any(n < 1 or not {one, f"{one}_max"} & set(data["limit"]) for one, n in record.get("limits", {}).items()):
+        raise Outside("a limit that the target does not have")
     bits = data["dtypes"]["bits"].get(record["dtype"])
     if bits is None:
         raise Outside(f"the type {record['dtype']}")
     units = 2 if bits == 4 else 1
     lets = plan.get("let", {})
     move = {side: tensor_of(record[side], axes, lets, units) for side in ("source", "dest")}
-    for place in ("time", "packet"):  # that a stream gives the commands is not shown, only that it is one
-        if isinstance(record.get("stream"), dict) and place in record["stream"]:
-            mapping(str(record["stream"][place]), axes, lets)
+    for text in [*record.get("stream", {}).values(), *lets]:  # that a stream gives the commands is not shown
+        mapping(text, axes, lets)
     tiers = []
     for side in ("source", "dest"):
         tier = dict(data["tier"].get(move[side]["tier"]) or {})
-        if not tier or set(record[side]) & set(PLACES[:3]) - set(tier.get("places", [])):
+        if not tier or {*record[side], *move[side]["at"]} & set(PLACES[:3]) - set(tier.get("places", [])):
             raise Outside(f"the tier {move[side]['tier']} and its places")
         tier["steps"] = {p: s * units for p, s in tier.get("strides", {}).items()}
         tiers.append(tier)
     move |= {"tiers": tiers, "axes": axes, "width": bits * units // 8}
     names = {key: part["value"] * units for key, part in data.get("constant", {}).items()}, sizes
     own = record.get("command") or ([record] if {"read", "write", "sequencer"} & set(record) else [])
-    if any(one is not record and set(one) - COMMAND_KEYS for one in own):
-        raise Outside("a command with more than an engine, a unit and its texts")
     scales, unit = {"bytes": units, "elements": move["width"]}, record.get("unit", "bytes")
     found = [command_of(one, move, names, scales[one.get("unit", unit)], units) for one in own]
     move["commands"] = found or given(commands or [])
@@ -990,6 +1058,7 @@ def check_text(text, name, commands=None):
     """(answer, reason) for one transfer of a plan's text."""
     try:
         plan = tomllib.loads(text)
+        formed(plan, PLAN, "the plan")
         sizes, samples = sizes_of(plan)
         if not any(isinstance(size, Poly) for size in sizes.values()):
             check_move(read_move(plan, name, commands, {}))

@@ -15,15 +15,15 @@ Source: "DMA Engine", Implementation Details, Performance (packets and requests)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dmaverify.execute.address import Batch, DeclaredRegion, must_fit, strided
+from dmaverify.execute.earlier import EarlierIterations, held, located
 from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, find, placed, sizes_of
-from dmaverify.execute.hazards import Touched
 from dmaverify.execute.judge import UnitJudge
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.promise import (
@@ -35,6 +35,7 @@ from dmaverify.execute.promise import (
     Promise,
     with_units,
 )
+from dmaverify.execute.promise import ZERO as ZEROS
 from dmaverify.execute.requests import Copies, requests_of, words_of
 from dmaverify.execute.tensors import ZERO, SeenTensor, laid_out, seen, streamed, units, zeros_in
 from dmaverify.execute.work import RunMachine, RunMove, RunNest, RunWalk, iterations
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Numbers = NDArray[np.int64]
-
-NOWHERE = -9  # what lies outside of the tensor
 
 
 def tags_of(view: SeenTensor, element: Numbers, codes: Numbers, hidden: int) -> Numbers:
@@ -78,7 +77,7 @@ class TransferRun:
         self.values: Mapping[str, int] = {}
         self.beyond = False  # whether a tile shows what is no element, in this iteration
         self.first: tuple[int, int] | None = None  # where views of printed commands begin in the first iteration
-        self.written: dict[str, dict[int, int]] = {}  # by claim, where what iterations wrote came from, by address
+        self.earlier = EarlierIterations(move, machine, self.dest.region)
 
     def at(self, values: Mapping[str, int]) -> Iterator[tuple[str, Copies | None, Outcome]]:
         """Each claim of the plan at one iteration: its name, the copies, what they break."""
@@ -169,8 +168,8 @@ class TransferRun:
 
     def _rooms(self) -> Iterator[int]:
         """The positions that each side has in the places where it holds elements."""
-        for held, cells in ((self.move.source, self.source), (self.move.dest, self.dest)):
-            element = next((expr.size for place, expr in held.fields if place == "element"), 1)
+        for side, cells in ((self.move.source, self.source), (self.move.dest, self.dest)):
+            element = next((expr.size for place, expr in side.fields if place == "element"), 1)
             yield len(distinct(np.flatnonzero(cells.live) // element)) * element
 
     def _spread(self, view: SeenTensor, element: Numbers, value: Numbers, done: dict[int, int]) -> Numbers:
@@ -198,6 +197,9 @@ class TransferRun:
         wanted = promise.dest[promise.dest >= 0]
         if not np.isin(wanted, promise.source).all():
             outcome.break_("core/same-element", "the source lacks elements that the destination asks for")
+        pads = (self.move.source.tier, self.move.dest.tier) in self.machine.unordered
+        if not pads and (promise.dest == ZEROS).any() and not (promise.source == ZEROS).any():
+            outcome.break_("core/padding", "zeros are asked for, and the source has none")
         outcome.leave("core/covers", "nothing says how it is moved")
 
     def _judge(self, copies: Copies, promise: Promise, outcome: Outcome) -> None:
@@ -280,35 +282,6 @@ class TransferRun:
                 return True
         return False
 
-    def over_iterations(self, word: str, copies: Copies, outcome: Outcome) -> None:
-        """Whether a unit that ends in a live cell is read where an iteration before, of the same claim, has written
-        something else, and nobody since.
-        """
-        if self.move.source.tier != self.move.dest.tier:
-            return
-        known = self.written.setdefault(word, {})
-        real = (copies.read != NONE) & (copies.write != NONE)
-        read, write = copies.read[real], copies.write[real]
-        found = np.array([known.get(at, at) for at in read.tolist()], np.int64)
-        other = (found != read) & (held(self.dest.region, self.promise.dest, write) >= 0)
-        if other.any():
-            said = "an iteration reads what one before it has written"
-            several = copies.open_places or copies.open_engines or len(distinct(copies.engine)) > 1
-            if several or (found[other] == NONE).all():
-                outcome.leave("core/overlap", f"{said}, if nothing else is done in between")
-            else:
-                outcome.break_("core/overlap", said)
-        known.update(zip(write.tolist(), found.tolist(), strict=True))
-
-    def replaced(self, touched: Iterable[Touched]) -> None:
-        """What another step surely writes, no iteration of this one has written; what it may write, one may have."""
-        halves = unit_bits_of(self.move.bits) // 4
-        for one in touched:
-            for known in self.written.values() if one.writes and one.tier == self.move.source.tier else ():
-                known.update(dict.fromkeys(known.keys() & set((one.maybe // halves).tolist()), NONE))
-                for at in known.keys() & set((one.sure // halves).tolist()):
-                    del known[at]
-
 
 PADDING = {
     "write-bottom": "Bottom padding, or what the view hides, is written",
@@ -316,17 +289,6 @@ PADDING = {
     "zero-overwritten": "zero padding is overwritten",
     "zero-unwritten": "zero padding is not written",
 }
-
-
-def held(region: DeclaredRegion, tags: Numbers, at: Numbers) -> Numbers:
-    """What lies at unit addresses: a tag, or nowhere."""
-    place = located(region, at)
-    return np.where(place >= 0, tags[place], NOWHERE) if len(tags) else np.full(len(at), NOWHERE)
-
-
-def located(region: DeclaredRegion, at: Numbers) -> Numbers:
-    place: Numbers = region.locate(at, int(at.min(initial=0)), int(at.max(initial=0)))[0]
-    return place
 
 
 def judged(
@@ -393,7 +355,7 @@ def run_move(move: RunMove, machine: RunMachine) -> Outcome:
         where = ", ".join(f"{name} = {value}" for name, value in values.items())
         for word, copies, found in run.at(values):
             if copies is not None and where:
-                run.over_iterations(word, copies, found)
+                run.earlier.met(word, copies, run.promise.dest, found)
             outcome.take(found, f"{word} at {where}" if where else word)
         if turn == 0:
             machine.allow((outcome.ran or run.promise.dest_live) * many)

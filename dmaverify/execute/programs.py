@@ -105,7 +105,7 @@ class ProgramRun:
                 for number, run in enumerate(runs[i]):
                     self._one(i, number, run, turn, values)
                 for run in (r for other in members if other != i for r in runs[other] if isinstance(r, TransferRun)):
-                    run.replaced(self._touched(i, turn))
+                    run.earlier.replaced(self._touched(i, turn))
 
     def _runner(self, work: RunMove | Reach | RunRows, loops: Loops) -> TransferRun | Fetching | Moved:
         if isinstance(work, RunMove):
@@ -161,7 +161,7 @@ class ProgramRun:
         claims = list(run.at(values))
         for word, copies, found in claims:
             if copies is not None and step.loops:
-                run.over_iterations(word, copies, found)
+                run.earlier.met(word, copies, run.promise.dest, found)
             self.outcome.take(found, f"{step.name}, {word}")
         copies = claims[-1][1]
         unit = unit_bits_of(move.bits)
@@ -272,7 +272,7 @@ class ProgramRun:
 
     def order(self, queues: bool = True, across: bool = True) -> list[int] | None:
         """Bit i of entry j: piece i ends before piece j begins; in one lane too where `queues`, whatever contexts give
-        it work if `across`. None: in a circle.
+        it work if `across`. Iterations of one step follow each other, but in queues that swap. None: in a circle.
         """
         pieces, steps = self.pieces, self.program.steps
         index = {step.name: number for number, step in enumerate(steps)}
@@ -291,7 +291,7 @@ class ProgramRun:
             if queues and self.program.order == "contexts":
                 direct[j] |= 1 << lanes[lane] if lane in lanes else 0
                 direct[j] |= last.get(context, 0)
-            if (piece.step, piece.lane) in mine:
+            if (piece.step, piece.lane) in mine and (queues or not self.machine.swaps):
                 direct[j] |= 1 << mine[piece.step, piece.lane]
             if self.program.order == "written":
                 direct[j] |= everything & ~mask(of[piece.step, piece.turn])

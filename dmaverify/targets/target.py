@@ -112,6 +112,13 @@ class Target:
         route = self.routes.get((source_tier, dest_tier))
         return "dma" if route is None else route.engine
 
+    def swaps(self, source_tier: str, dest_tier: str) -> bool:
+        """Whether two moves from one tier to another that touch the same bytes may swap, as nothing but a queue orders
+        them.
+        """
+        route = self.routes.get((source_tier, dest_tier))
+        return route is not None and bool(route.queue) and self.engines.swaps
+
     def memory_of(self, tier: str) -> str:
         """The memory whose addresses a tier has."""
         return self.tiers[tier].memory if tier in self.tiers else tier

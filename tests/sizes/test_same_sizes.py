@@ -205,10 +205,13 @@ def test_iterations_of_one_move_are_the_same_for_all_sizes(one: str, other: str,
     assert (answer.status, said in answer.why) == (status, True), answer.why
 
 
-def test_iterations_that_may_overtake_each_other_are_compared_in_programs_alone() -> None:
+@pytest.mark.parametrize(("target", "source", "dest"), [("idma", "mem", "mem"), ("pto", "gm", "ub")])
+def test_iterations_that_may_overtake_each_other_are_compared_in_programs_alone(
+    target: str, source: str, dest: str
+) -> None:
     behind = '"mem", element = "B', f'"mem", base = {OUT}, element = "B'
-    one, other = (tiles(how, source="mem", dest="mem").replace(*behind) for how in ORDERS)
-    answer = same(one, other, TILES.replace("rngd", "idma"))
+    one, other = (tiles(how, source=source, dest=dest).replace(*behind) for how in ORDERS)
+    answer = same(one, other, TILES.replace("rngd", target))
     assert (answer.status, "may overtake each other" in answer.why) == ("unknown", True), answer.why
 
 

@@ -17,6 +17,7 @@ from dmaverify.program.space import unit_bits_of
 from dmaverify.prove.move.alone import packets_of
 from dmaverify.prove.move.feasible import ContiguousRun
 from dmaverify.prove.options import Options
+from dmaverify.verdict import Status
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("X, C", "X, C # 20", "X, C # 24", "C, X", "Y, X, C", "X % 2, X / 2, C", "4, C")
@@ -263,3 +264,38 @@ def test_every_packet_that_divides_a_run_is_tried() -> None:
         tried = {facts["packet_bits"] for facts in packets_of(ContiguousRun(units, 0, 0), bits)}
         assert {unit_bits_of(bits) * n for n in range(1, units + 1) if units % n == 0} <= tried
     assert {64, 1 << 15, 8 << 30} <= {f["packet_bits"] for f in packets_of(ContiguousRun(1 << 30, 0, 0), 8)}
+
+
+ZEROS = {  # source, destination, a stream that carries it out or not, whether zeros are missing
+    "none in the source": ("X", "X #{0} 8", "X", True),
+    "in the source": ("X #{0} 8", "X #{0} 8", "X #{0} 8", False),
+    "none asked for": ("X", "X # 8", "X", False),
+    "under other padding": ("X", "X #{!} 8", "X", False),
+    "in front of other padding": ("X", "X #{0} 6 #{!} 8", "X", True),
+    "behind the elements of two digits": ("X % 2, X / 2", "[X % 2, X / 2] #{0} 6", "X % 2, X / 2", True),
+}
+
+
+@pytest.mark.parametrize("name", ZEROS)
+def test_zeros_that_the_source_has_not_are_told_without_commands(name: str) -> None:
+    source, dest, time, missing = ZEROS[name]
+    plan = PLAN.format(tiers=("hbm", "hbm"), source=source, dest=dest)
+    move = api.check(plan)[0]
+    carried = api.check(f'{plan}stream = {{ time = "{time}" }}\n')[0]
+    program = api.check(f'{plan}[program.p]\nstep = [{{ transfer = "t" }}]\n', "p")[0]
+    assert {f.rule for f in move.errors} == {f.rule for f in carried.errors} == set(["core/padding"] * missing)
+    assert [f.rule for f in program.errors] == ["core/steps"] * missing
+    places = {f.witness["address"] for v in (move, carried) for f in v.errors if f.witness}
+    assert len(places) == missing
+    assert ("a run" in move.confirmed) is missing
+
+
+@pytest.mark.parametrize(("dest", "dropped"), [("X", False), ("X = 3", True), ("1", True)])
+def test_elements_that_go_nowhere_are_told_without_commands_as_with_them(dest: str, dropped: bool) -> None:
+    plan = PLAN.format(tiers=("hbm", "hbm"), source="X", dest=dest)
+    for text in (plan, f'{plan}stream = {{ time = "{dest}" }}\n'):
+        (found,) = api.check(text)
+        assert found.status is Status.PROVED
+        assert [f.rule for f in found.findings] == ["core/consumes"] * dropped
+        (strict,) = api.check(text, options=Options(readings={"core/consumes": "strict"}))
+        assert [f.rule for f in strict.errors] == ["core/consumes"] * dropped

@@ -46,7 +46,7 @@ from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.move.check import Options, check_access, check_transfer
 from dmaverify.prove.move.full import FROM_DEFINITIONS
-from dmaverify.prove.move.in_place import BETWEEN
+from dmaverify.prove.move.in_place import BETWEEN, SWAPPED, between_iterations
 from dmaverify.prove.move.index_case import RUN_TIME
 from dmaverify.prove.move.indirect import check_indirect
 from dmaverify.prove.move.preconditions import meaningless
@@ -104,8 +104,7 @@ class _Case(Judgement):
                 overlap = [one.status for one in verdict.obligations if one.id == "core/overlap"]
                 same = (i for i, s in enumerate(self.program.steps) if s.transfer == work and not s.indirect)
                 self.steady += same if overlap == ["proved"] else ()
-                later = all(one.values.get("between") == BETWEEN["between"] for one in verdict.errors)
-                if later and verdict.errors:
+                if verdict.errors and between_iterations(verdict) <= {BETWEEN, SWAPPED}:
                     self.later.append((index, work, verdict, alone))
                     if worst == "proved" and any(one.status == "unknown" for one in verdict.obligations):
                         worst = "unknown"
@@ -120,12 +119,14 @@ class _Case(Judgement):
 
     def replaced(self, works: Sequence[StepWork], order: Order | None) -> None:
         """Steps of which an iteration writes what a later one reads (`later`), which is refuted unless other steps of
-        the loop write it again before.
+        the loop write it again before; what iterations decide that swap, hazards have judged.
         """
         later, self.later = self.later, []
         for index, work, verdict, alone in later:
             step, status = self.program.steps[index], {"none": "refuted", "all": "proved", "some": "unknown"}
-            found = "none" if order is None else written_since(index, self.program.steps, works, order)
+            found = "none" if order is None else "all"
+            if order is not None and between_iterations(verdict) != {SWAPPED}:
+                found = written_since(index, self.program.steps, works, order)
             self.status["core/steps"] = worse(self.status["core/steps"], status[found])
             if found == "none":
                 self.findings += step_findings(step, work.name, verdict, alone=alone)
@@ -147,7 +148,7 @@ class _Case(Judgement):
 
     def hazards(self, works: list[StepWork], order: Order) -> None:
         limit = self.options.rlimit
-        steady = frozenset(self.steady)
+        steady = frozenset(self.steady if self.target.engines.launched else ())
         result = hazards(self.program, works, order, limit, launched=self.target.engines.launched, steady=steady)
         self.session.asked += result.asked
         for kind in HAZARDS:

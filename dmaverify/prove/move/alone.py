@@ -1,9 +1,11 @@
 """A move without stream and commands: what its two mappings tell, and the rules that no stream could meet.
 
-Knows: elements that the source lacks, cuts that no nest follows, the best alignment that any packet could have.
+Knows: elements that the source lacks, that the destination drops, zeros that nobody has, cuts that no nest follows, the
+best alignment that any packet could have.
 Does not know: commands, how verdicts are shown.
-Law: refuted only with an element that no program can serve, a cut that no nest of loops can follow, or a rule that
-every packet breaks; where the elements are too many to tell, the answer is unknown.
+Law: refuted only with an element that no program can serve, zero padding beside a source without zeros, a cut that no
+nest of loops can follow, or a rule that every packet breaks; where the elements are too many to tell, the answer is
+unknown. What else is asked of padding, and what is read, commands alone decide.
 
 Source: docs/design.md; docs/machines/rngd.md 1.4, 3.2.
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from dmaverify.language.expr import axes_of
+from dmaverify.language.expr import Kind, Padding, axes_of, walk
 from dmaverify.language.numbers import gcd
 from dmaverify.language.served import TooManyCells, first_unserved, holds_nothing
 from dmaverify.layout.addresses import Layout
@@ -33,10 +35,11 @@ from dmaverify.prove.move.feasible import (
     missing,
     without_start,
 )
-from dmaverify.prove.move.scene import Side
+from dmaverify.prove.move.outcome import Broken
+from dmaverify.prove.move.scene import Scene, Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling
 from dmaverify.prove.move.unread import UnreadElement, unread
-from dmaverify.prove.move.witness import promises_nothing
+from dmaverify.prove.move.witness import finding_of, promises_nothing
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
@@ -52,8 +55,6 @@ def judge_move(case: Case) -> None:
     source, source_opaque = layout_of(transfer.source, case.spaces[0], case.bits)
     dest, dest_opaque = layout_of(transfer.dest, case.spaces[1], case.bits)
     opaque = bool(source_opaque or dest_opaque)
-    if case.strict_consumes:
-        _dropped(case, unread(transfer, source, dest, opaque=opaque))
     if _holds_nothing(transfer.dest, None if dest_opaque else dest):
         case.status["core/same-element"] = "proved"
         case.status["core/not-vacuous"] = "refuted"
@@ -67,6 +68,8 @@ def judge_move(case: Case) -> None:
         for clash in clashes(source, dest):
             _clash(case, clash)
         _absent(case, source, dest)
+    _dropped(case, unread(transfer, source, dest, opaque=opaque))
+    _zeros(case, None if dest_opaque else dest)
     report = case.rules_on(())
     findings = [*report.findings, *told_of_any_stream(case, transfer).findings]
     if not opaque:
@@ -170,17 +173,54 @@ def _counted(case: Case) -> None:
 
 
 def _dropped(case: Case, found: list[UnreadElement] | None) -> None:
-    """Source elements that go nowhere, where a reading makes that an error."""
-    case.status["core/consumes"] = "unknown" if found is None else "refuted" if found else "proved"
+    """Source elements that go nowhere: a warning, where no reading makes that an error. What is read, commands say."""
+    if strict := case.strict_consumes:
+        case.status["core/consumes"] = "unknown" if found is None else "refuted" if found else "proved"
     for one in found or ():
         case.findings.append(
             Finding(
-                "core/consumes", Severity.ERROR, one.told, "source",
+                "core/consumes", Severity.ERROR if strict else Severity.WARNING, one.told, "source",
                 case.transfer.source.element.span or case.transfer.source.span, {"axis": one.axis},
                 {"coordinates": {one.axis: one.coordinate}},
                 hint=load_obligations()["core/consumes"].hint,
             )
         )  # fmt: skip
+
+
+def _zeros(case: Case, dest: Layout | None) -> None:
+    """Zero padding of the destination that a copy cannot bring, as the source has none. Copy instructions may pad."""
+    source, tiers = case.transfer.source, (case.transfer.source.tier, case.transfer.dest.tier)
+    asked, held = (_names_zeros(tensor) for tensor in (case.transfer.dest, source))
+    if not asked or held or case.target.copies_of(*tiers) is not None:
+        return
+    if dest is not None and not any(guard.kind is Kind.ZERO for guard in dest.guards):
+        return
+    found = None if dest is None else _zero_of(dest)
+    if found is not None:
+        pairs = zip((source, case.transfer.dest), case.spaces, strict=True)
+        read, write = (Side(tensor, space, case.bits) for tensor, space in pairs)
+        told = finding_of(Broken("core/padding", "zero-unwritten", position=found), Scene(read, write, ()))
+        case.findings.append(replace(told, message=f"{told.message}: the source has no zeros"))
+    case.status["core/padding"] = "unknown" if found is None else "refuted"
+    case.by["core/padding"] = "whether some cell is of the zero padding that it names" if found is None else ""
+
+
+def _zero_of(dest: Layout) -> int | None:
+    """The address of a cell of zero padding, the first that a guard names; None where other padding covers those."""
+    for guard in dest.guards:
+        values = [0] * len(dest.digits)
+        for left, (index, weight) in reversed(list(enumerate(sorted(guard.terms, key=lambda term: term[1])))):
+            need = max(0, guard.bound - guard.value(tuple(values)))
+            values[index] = min(dest.digits[index].slots - 1, need // weight if left else -(-need // weight))
+        address = dest.address_of(values)
+        inside = dest.values_at(address) == tuple(values) and not any(values[i] for i in dest.beyond_index)
+        if guard.kind is Kind.ZERO and inside and dest.kind_at(tuple(values)) is Kind.ZERO:
+            return address
+    return None
+
+
+def _names_zeros(tensor: Tensor) -> bool:
+    return any(isinstance(node, Padding) and node.kind is Kind.ZERO for node in walk(tensor.mapping))
 
 
 def _lacks(case: Case, what: str, index: Mapping[str, int], axis: str) -> None:

@@ -4,9 +4,9 @@ Knows: which cells of the source hold elements, which of the destination may and
 iteration of the loops around the move.
 Does not know: commands and their order (`overlap`), regions that lie apart by their ends (`in_place`).
 Law: `proved` where no cell that may be written holds anything but what it is written with, in this iteration or one
-that comes later; `refuted` by a byte where `meaning` says that the source has an element that the destination asks for,
-and the destination another one, or a zero; else unknown. Nothing writes Bottom padding and what a view does not show.
-Top padding may be written or not, and alone decides nothing.
+that comes later (in whatever one, where iterations swap); `refuted` by a byte where `meaning` says that the source has
+an element that the destination asks for, and the destination another one, or a zero; else unknown. Nothing writes
+Bottom padding and what a view does not show. Top padding may be written or not, and alone decides nothing.
 
 Source: the plan file format (What is judged), the obligation core/overlap.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dmaverify.language.expr import Kind
 from dmaverify.layout.addresses import Layout
@@ -39,19 +39,27 @@ PADDING = (
 OPEN = "the order of their reads and writes was not decided"
 
 
-def judge_any_order(case: Case, session: Session) -> tuple[str, str, Mapping[str, Any] | None, bool]:
-    """The status, why it is so, a byte that is written too early, and whether only a later iteration reads it."""
+When = Literal["now", "before", "whenever"]
+"""Of the iteration that writes: it is the one that reads, that one or one before it, or any."""
+
+
+def judge_any_order(case: Case, session: Session, *, swap: bool) -> tuple[str, str, Mapping[str, Any] | None, When]:
+    """The status, why it is so, a byte that is written too early, and in which iterations. `swap`: nothing orders the
+    iterations of loops around.
+    """
     regions = Regions.of(case)
-    if regions.met(session, sure=False, earlier=bool(regions.around))[0] == "unsat":
-        return "proved", NO_ELEMENT, None, False
-    for earlier in (False, True)[: 2 if regions.around else 1]:
-        status, met = regions.met(session, sure=True, earlier=earlier)
+    every: tuple[When, ...] = ("now", "before", "whenever") if swap else ("now", "before")
+    every = every if regions.around else every[:1]
+    if regions.met(session, sure=False, when=every[-1])[0] == "unsat":
+        return "proved", NO_ELEMENT, None, "now"
+    for when in every:
+        status, met = regions.met(session, sure=True, when=when)
         witness = None if met is None else regions.confirmed(case, met)
         if witness is not None:
-            return "refuted", "", witness, earlier
+            return "refuted", "", witness, when
         if status != "unsat":
-            return "unknown", OPEN, None, False
-    return "unknown", PADDING, None, False
+            return "unknown", OPEN, None, "now"
+    return "unknown", PADDING, None, "now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +113,9 @@ class Regions:
             opaque = opaque or none
         return cls(sides[0], sides[1], opaque, len(views.turns))
 
-    def met(self, session: Session, *, sure: bool, earlier: bool) -> tuple[str, Meeting | None]:
+    def met(self, session: Session, *, sure: bool, when: When) -> tuple[str, Meeting | None]:
         """Whether a cell that may be written (`sure`: must) lies where the source has another element that the
-        destination asks for (or perhaps a zero), in one iteration or, where `earlier`, one before the read.
+        destination asks for (or perhaps a zero).
         """
         source, dest = self.source, self.dest
         held, written = source.layout.guards, dest.layout.guards
@@ -122,23 +130,23 @@ class Regions:
         others, writes = names[len(read.loops) :][: self.around], names[len(read.loops) :][self.around :]
         writes, asking = writes[: len(dest.loops)], writes[len(dest.loops) :]
         if sure:
-            when = [*source.bounds(held, reads), *dest.bounds([g for g in written if g not in zeros], writes)]
+            holds = [*source.bounds(held, reads), *dest.bounds([g for g in written if g not in zeros], writes)]
         else:
-            when = source.bounds(takewhile(lambda g: g.kind is not Kind.ZERO or not zeros, held), reads)
-            when += dest.bounds(takewhile(lambda g: g.kind not in (Kind.TOP, Kind.ZERO), written), writes)
+            holds = source.bounds(takewhile(lambda g: g.kind is not Kind.ZERO or not zeros, held), reads)
+            holds += dest.bounds(takewhile(lambda g: g.kind not in (Kind.TOP, Kind.ZERO), written), writes)
         if sure or not (zeros or self.opaque):
-            when += [*dest.bounds(written, asking), *self._same(reads, asking)]
+            holds += [*dest.bounds(written, asking), *self._same(reads, asking)]
         fixed = not any(step for _, step in source.turns)
         onto_itself = [*dest.bounds(written, writes), *self._same(reads, writes)]
         if not fixed:  # coordinates count from the start of the tile
             onto_itself += [f"(= {a} {b})" for a, b in zip(turns, others, strict=True)]
         if not self.opaque:
-            when.append(f"(not (and true {' '.join([*source.bounds(held, reads), *onto_itself])}))")
+            holds.append(f"(not (and true {' '.join([*source.bounds(held, reads), *onto_itself])}))")
         order = "true"
-        for a, b in reversed(list(zip(turns, others, strict=True))):
+        for a, b in reversed(list(zip(turns, others, strict=True))) if when != "whenever" else ():
             order = f"(and (= {b} {a}) {order})"
-            order = f"(or (< {b} {a}) {order})" if earlier else order
-        return met_where(read, write, session, [*when, order], "core/overlap")
+            order = f"(or (< {b} {a}) {order})" if when == "before" else order
+        return met_where(read, write, session, [*holds, order], "core/overlap")
 
     def _same(self, reads: Sequence[str], others: Sequence[str]) -> list[str]:
         """That a cell of the destination asks for what one of the source has; 0 of axes that it does not name."""

@@ -28,12 +28,18 @@ from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import atom_bytes, burst_windows
 from dmaverify.targets.target import Target
 from dmaverify.values import replace
-from dmaverify.verdict import Finding, Label, Severity
+from dmaverify.verdict import Finding, Label, Severity, Verdict
 
-BETWEEN = {"between": "iterations"}  # of a finding: each iteration by itself is safe
+BETWEEN = "iterations"  # `between` of a finding: each iteration by itself is safe
+SWAPPED = "iterations that swap"  # they are safe one after the other, too
 NO_ORDER = "without commands nothing says in which order they are read and written"
 NO_ROW_ORDER = "the order of rows and copies is not promised"
 IN_ANY_ORDER = "the order, whatever it is: every byte is read from where it is written"
+
+
+def between_iterations(verdict: Verdict) -> set[object]:
+    """The `between` of each error, None of one that is not about iterations."""
+    return {one.values.get("between") for one in verdict.errors}
 
 
 def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
@@ -61,10 +67,11 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     session = Session(case.options.rlimit)
     around = 0 if views is None else len(views.turns)
     if not programs:
-        status, why, witness, later = judge_any_order(case, session)
+        status, why, witness, when = judge_any_order(case, session, swap=_swaps(case))
         case.asked += session.asked
         if status == "refuted":
-            case.findings.append(_shared(case, (low, high), NO_ORDER, witness, later=later))
+            between = {"now": "", "before": BETWEEN, "whenever": SWAPPED}[when]
+            case.findings.append(_shared(case, (low, high), NO_ORDER, witness, between))
         elif status == "unknown":
             why = f"bytes {low}..{high - 1} of {source.tier} are in both, and {why}"
         case.status["core/overlap"], case.by["core/overlap"] = status, why
@@ -76,7 +83,7 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     case.asked += session.asked
     if early is None:
         case.status["core/overlap"] = "proved"
-        how = ", whatever it is" if _unordered(case) and not around else " of the commands"
+        how = ", whatever it is" if _unordered(case) and (_swaps(case) or not around) else " of the commands"
         case.by["core/overlap"] = f"the order{how}, though both hold bytes {low}..{high - 1} of {source.tier}"
         return
     if isinstance(early, str) or not _harms(case, commands, early):
@@ -89,16 +96,15 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
         case.by["core/overlap"] = f"bytes {low}..{high - 1} of {source.tier} are in both, and {said}"
         return
     case.status["core/overlap"] = "refuted"
-    risk = NO_ROW_ORDER if _unordered(case) and not later else _risk(early)
-    found = _shared(case, (low, high), risk, _early_witness(commands, early, case.spaces[0]), later=later)
+    risk = NO_ROW_ORDER if _unordered(case) and (early.swapped or not later) else _risk(early)
+    between = SWAPPED if early.swapped else BETWEEN if later else ""
+    found = _shared(case, (low, high), risk, _early_witness(commands, early, case.spaces[0]), between)
     if len(programs) > 1 and commands is not programs[0]:
         found = replace(found, notes=("found in the commands that the stream gives",))
     case.findings.append(found)
 
 
-def _shared(
-    case: Case, shared: tuple[int, int], why: str, witness: Mapping[str, Any] | None, *, later: bool
-) -> Finding:
+def _shared(case: Case, shared: tuple[int, int], why: str, witness: Mapping[str, Any] | None, between: str) -> Finding:
     """That source and destination share bytes, and why that is an error."""
     (source, dest), (low, high) = case.transfer.buffers, shared
     end = source.base * 8 + source.element.size * case.bits
@@ -108,7 +114,7 @@ def _shared(
         f"source and destination share bytes {low}..{high - 1} of {source.tier}: {why}",
         "dest",
         dest.base_span or dest.span,
-        {"from": low, "to": high - 1, **(BETWEEN if later else {})},
+        {"from": low, "to": high - 1, **({"between": between} if between else {})},
         witness,
         hint=f"place the destination at {-(-end // 8)} or later, or move through another region",
         labels=(Label(source.span, "the source"),) if source.span else (),
@@ -193,7 +199,7 @@ def _written_early(
     request = case.target.geometry.get("request_bytes", 0) * 8 // unit_bits_of(case.bits)
     answers = [
         (written_early(_named(case.target, one), session, () if request else _streams(case, len(one)), request,
-                       around, unordered=_unordered(case)), one)
+                       around, unordered=_unordered(case), swap=_swaps(case)), one)
         for one in programs
     ]  # fmt: skip
     worst = [a for a in answers if isinstance(a[0], Early)] or [a for a in answers if a[0] is not None]
@@ -204,6 +210,11 @@ def _written_early(
 def _unordered(case: Case) -> bool:
     """Whether the move is made by copy instructions, which promise no order of their rows."""
     return case.target.copies_of(case.transfer.source.tier, case.transfer.dest.tier) is not None
+
+
+def _swaps(case: Case) -> bool:
+    """Whether iterations of the move may swap."""
+    return case.target.swaps(case.transfer.source.tier, case.transfer.dest.tier)
 
 
 def _streams(case: Case, count: int) -> list[Streams]:

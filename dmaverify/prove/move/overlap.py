@@ -27,7 +27,8 @@ at every granularity: what is read, and read again, lies above all that is writt
 granularity, words may be of any length (`ANY_WORD`), and whatever lands on the rest of its own burst is unknown.
 
 Copy instructions (`unordered`) promise no order at all, neither of rows nor of two copies: any byte that one of them
-changes and one of them reads is at risk, in one iteration of the loops around.
+changes and one of them reads is at risk, in one iteration of the loops around; where iterations of these may `swap`, in
+any two.
 
 Source: "DMA Engine" (Packet size and internal DMA requests: an n-byte packet becomes ceil(n / 256) requests; DMA
 Sequencer Internals; Implementation Details), the obligation core/overlap.
@@ -58,13 +59,14 @@ from dmaverify.values import dataclass, replace
 @dataclass(frozen=True, slots=True)
 class Early:
     """A byte (global address, in units) that `write` puts there before `read` has read it: (command, counters); `later`
-    where only another iteration of the loops around all commands reads it.
+    where only another iteration of the loops around all commands reads it, `swapped` where that one may come first.
     """
 
     write: tuple[int, tuple[int, ...]]
     read: tuple[int, tuple[int, ...]]
     address: int
     later: bool = False
+    swapped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,12 @@ def written_early(
     around: int = 0,
     *,
     unordered: bool = False,
+    swap: bool = False,
 ) -> Early | str | None:
     """A byte that is written before it is read, None if there is none, or "unknown". `streams`: how a machine moves the
     units of each command, of all where it is one; `request_units`: units of a request, which is read before it is
     written; without either it is ANY_WORD. `around`: how many loops are around all commands; `unordered`: nothing else
-    orders what they do.
+    orders what they do; `swap`: nothing orders the iterations of these loops.
     """
     streams = streams or (() if request_units else (ANY_WORD,))
     reads = [_walk(c, writes=False) for c in commands]
@@ -123,7 +126,14 @@ def written_early(
         found = _levels((i, j), (writer, reader), levels, session) if writer.engine == reader.engine else None
         return replace(found, later=True) if isinstance(found, Early) else found
 
-    for ask in (once, again):
+    def whenever(i: int, j: int) -> Early | str | None:
+        """In any other one: what nobody changes in one iteration is known by now."""
+        found = _levels((i, j), (commands[i], commands[j]), [(0, False)], session)
+        if not isinstance(found, Early):
+            return found
+        return replace(found, later=True, swapped=True) if unordered else "unknown"
+
+    for ask in (once, again, whenever) if swap and around else (once, again):
         open_ = False
         for pair in pairs:
             found = ask(*pair)

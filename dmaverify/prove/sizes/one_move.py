@@ -76,7 +76,8 @@ def _in_loops(transfer: Transfer, target: Target) -> str:
         return ""
     parts = () if transfer.stream is None else (transfer.stream.chip, transfer.stream.cluster, transfer.stream.slice)
     several = len({given.engine for given in transfer.given}) > 1 or any(part != ONE for part in parts)
-    return "in loops, whose iterations may overtake each other" if several or target.engines.launched else ""
+    several = several or target.engines.launched or target.swaps(transfer.source.tier, transfer.dest.tier)
+    return "in loops, whose iterations may overtake each other" if several else ""
 
 
 def _steps_differ(one: Program, other: Program, target: Target) -> str:

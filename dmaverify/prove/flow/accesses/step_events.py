@@ -134,8 +134,6 @@ class StepEvents:
             for p, q, far in self._earlier:
                 if q == piece:
                     yield from hand(_edge(p, far), parts[0][0])
-            if self.works[step].swaps and self.order.bodies[step] >= 0:
-                yield from hand(f"iterations of {piece}", parts[0][0])
             for number, (pipe, some) in enumerate(parts):
                 if number:
                     yield from hand(parts[0][0], pipe)
@@ -144,8 +142,6 @@ class StepEvents:
             if any(p == piece for p, *_ in (*self._edges, *self._earlier)):
                 for pipe, _ in parts:
                     yield from hand(pipe, _edge(piece))
-            if self.works[step].swaps and self.order.bodies[step] >= 0:
-                yield from hand(parts[0][0], f"iterations of {piece}")
         if self.program.order == "written":
             yield Fence("ALL", NOWHERE)
 

@@ -143,7 +143,7 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
     base = unnamed_lane(index, step, transfer, target)
     own = target.routes.get((transfer.source.tier, transfer.dest.tier))
     fixed = own is not None and bool(own.queue)  # where the machine says it, no plan names another one
-    swaps = fixed and target.engines.swaps
+    swaps = target.swaps(transfer.source.tier, transfer.dest.tier)
     fixed = fixed or (step.context is not None and target.engines.context_is_engine)
     if found is None:
         lane = base if fixed or queue is None or transfer.engine is None else engine_lane(transfer.engine)

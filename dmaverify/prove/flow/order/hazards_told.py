@@ -24,6 +24,11 @@ _WORDS = {
     "core/hazard-war": "overwrites what it reads, and nothing makes it wait",
     "core/hazard-waw": "writes what it writes, and nothing says who is last",
 }
+_AGAIN = {
+    "core/hazard-raw": "reads what it wrote",
+    "core/hazard-war": "overwrites what it reads",
+    "core/hazard-waw": "writes what it wrote",
+}
 
 
 SHARED = "share one engine (they name none, and nothing says which it is)"
@@ -66,9 +71,11 @@ def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
         )
     if same:
         hint = "give the commit memory of its own, or make two steps of them"
-    if same and target.engines.launched:
-        words = f"`{first.name}` reads what it wrote in an earlier iteration, and nothing waits for that"
+    if same and (target.engines.launched or target.engines.swaps):
+        words = f"`{first.name}` {_AGAIN[hazard.kind]} in an earlier iteration, and nothing waits for that"
         hint = "make two steps of the loop, the second with `after`, or let it read another buffer"
+        if not target.engines.launched:
+            hint = "name a `context` for it, which waits for each iteration, or let it use another buffer"
     sides = [
         f"{touch.what} of `{step.name}` {_does(touch.writes)}"
         for touch, step in ((hazard.first, first), (hazard.second, second))
