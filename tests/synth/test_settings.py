@@ -175,7 +175,13 @@ def test_answers_of_searches_are_merged_as_text_or_json_and_in_no_other_form(tmp
         assert invoke(["merge", out, *words]) == 0
         assert json.loads(capsys.readouterr().out)[0]["name"] == "x"
     report = tmp_path / "r.sarif"
-    for words in (["--format", "sarif"], ["--output", f"sarif={report}"], ["--strict"], ["--statistics"], ["--exit-zero"]):
+    for words in (
+        ["--format", "sarif"],
+        ["--output", f"sarif={report}"],
+        ["--strict"],
+        ["--statistics"],
+        ["--exit-zero"],
+    ):
         assert invoke(["merge", out, *words]) == 2
         assert f"`{words[0]}` is of checks" in capsys.readouterr().err
     assert not report.exists()
