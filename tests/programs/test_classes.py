@@ -7,6 +7,8 @@ import pytest
 from dmaverify import api
 from dmaverify.execute.interpret import interpret
 from dmaverify.plan.execution import PlanExecution
+from dmaverify.prove.flow.accesses import slices
+from dmaverify.prove.flow.starvation import beside_dma
 from dmaverify.prove.move.check import Options
 from dmaverify.verdict import Status, Verdict
 
@@ -267,6 +269,27 @@ def test_a_loop_around_an_access_is_a_loop_of_it(engine: str, count: int, wanted
     assert (
         errors(LOAD + looped(1, engine=engine, time=f"{count}, M").replace("loop = { t = 1 }\n", "") + steps) >= wanted
     )
+
+
+@pytest.mark.parametrize(("most", "told"), [(64, True), (63, False)])
+@pytest.mark.parametrize("count", [2, 3])
+def test_starvation_is_open_where_slices_are_too_many_to_tell(
+    count: int, most: int, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "MOST_SLICES", most)
+    text = LOAD + looped(count) + program('transfer = "load"', 'access = "x"')
+    verdict = judged(text)
+    assert verdict.status is ((Status.PROVED if count == 2 else Status.REFUTED) if told else Status.UNKNOWN)
+    of_access, of_dma = (f"{name}: it reaches over more than" for name in ("`x`", "command 0"))
+    assert any(of_access in one for one in verdict.assumptions) is not told
+    assert any(of_dma in one for one in verdict.assumptions) is not told
+    if told:
+        monkeypatch.setattr(beside_dma, "touched_slices", too_many)
+        assert judged(text).status is Status.UNKNOWN
+
+
+def too_many(*given: object) -> None:
+    raise slices.TooManySlices
 
 
 @pytest.mark.parametrize(("pitch", "count", "wanted"), [(256, 2, set()), (256, 3, STARVED), (128, 3, set())])

@@ -324,9 +324,7 @@ class _Case(Judgement):
             self.conditions.append(f"{said}; if not, {many} follow each other, {result.limit.allowed} are allowed)")
         self.assumptions += [*([] if result.chained else [f"{said})"]), *(f"{rule}: {why}" for why in result.open_)]
         self.assumptions += [f"{rule}: the verdict differs under {other}" for other in result.differs]
-        self.assumptions += [
-            f"`{name}`: no size of access fits its packets, so its runs are not known" for name in result.unfit
-        ]
+        self.assumptions += result.unfit
 
 
 def check_program(

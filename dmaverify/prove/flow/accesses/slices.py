@@ -4,7 +4,7 @@ Knows: slice mappings, tiles of slices, walks over addresses of slices.
 Does not know: banks, order, what is done in a slice.
 Law: a slice is left out only where no iteration reaches it. `moving` says that the first iteration does not reach them
 all, so that two sets may meet though no two iterations do at once. Where a walk is too long to follow, every
-slice between its ends counts, and that is `moving` too.
+slice between its ends counts, and that is `moving` too; more than `MOST_SLICES` of these are told by nobody.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 
 MOST_SLICES = 1 << 14
+
+
+class TooManySlices(Exception):
+    """Which slices are reached is not followed."""
 
 
 @dataclass
@@ -37,7 +41,7 @@ class Slices:
 
 
 def access_slices(access: Access, target: Target) -> Slices:
-    """The slices of an access in all iterations: every slice of its mapping, of a tile its own."""
+    """The slices of an access in all iterations: all of its mapping, of a tile its own. Raises TooManySlices."""
     views, view = access.views, access.view
     loops = list(shown_positions(access.memory, view, "slice"))
     first = access.memory.at_slice
@@ -49,7 +53,9 @@ def access_slices(access: Access, target: Target) -> Slices:
     slices = _numbers(first, loops)
     if slices is None:
         walk = Walk(first, tuple(loops))
-        slices, out.moving = set(range(walk.low, walk.high + 1)) if walk.high - walk.low < MOST_SLICES else set(), True
+        if walk.high - walk.low >= MOST_SLICES:
+            raise TooManySlices
+        slices, out.moving = set(range(walk.low, walk.high + 1)), True
     chips, clusters = (outer_places(access.memory, view, place, target) for place in ("chip", "cluster"))
     for chip in chips:
         for cluster in clusters:
@@ -67,7 +73,7 @@ def _numbers(first: int, loops: Sequence[tuple[int, int]]) -> set[int] | None:
 
 
 def touched_slices(touches: Sequence[Touch], target: Target) -> Slices:
-    """The slices in which walks touch a byte, in all iterations."""
+    """The slices in which walks touch a byte, in all iterations. Raises TooManySlices."""
     out = Slices()
     known: dict[tuple[Walk, int], frozenset[int]] = {}
     for touch in touches:
@@ -82,6 +88,9 @@ def touched_slices(touches: Sequence[Touch], target: Target) -> Slices:
 
 
 def _of_walk(walk: Walk, step: int) -> Iterable[int]:
-    for slice_ in range(walk.low // step, min(walk.high // step, walk.low // step + MOST_SLICES) + 1):
+    between = range(walk.low // step, walk.high // step + 1)
+    if len(between) > MOST_SLICES:
+        raise TooManySlices
+    for slice_ in between:
         if decided(difference(walk, Walk(slice_ * step, ((step, 1),)))) != "unsat":
             yield slice_

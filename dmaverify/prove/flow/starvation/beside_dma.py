@@ -22,7 +22,7 @@ from dmaverify.program.access import Access
 from dmaverify.program.antichains import antichains
 from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.schedule import Order, Step
-from dmaverify.prove.flow.accesses.slices import Slices, access_slices, touched_slices
+from dmaverify.prove.flow.accesses.slices import MOST_SLICES, Slices, TooManySlices, access_slices, touched_slices
 from dmaverify.prove.flow.accesses.touches import StepWork, Touch
 from dmaverify.prove.flow.starvation.bank_runs import AccessNest, Banks, Runs, bank_runs, nest_of
 from dmaverify.prove.flow.starvation.iterations import (
@@ -41,6 +41,7 @@ from dmaverify.prove.flow.starvation.starvation_limit import AccessSum, Limit, c
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
 
+_MANY = f"it reaches over more than {MOST_SLICES:,} slices, which are not told apart"
 MOST_TRIED = 32  # iterations of DMA at each end and in the middle, to see one beside which several accesses are longest
 
 
@@ -99,12 +100,16 @@ def access_parts(
             bits = target.dtypes[access.dtype]
             nest = access_nest(access, command, bits)
             if nest is None:
-                unfit.append(access.name)
+                unfit.append(f"`{access.name}`: no size of access fits its packets, so its runs are not known")
                 continue
             turns, apart, exact = turns_of_access(access)
             waits = waits_between(order, step)
             piece = order.of_step[step][0]  # an operation works in one lane
-            slices, count = access_slices(access, target), prod(n for _, n in steps[step].loops)
+            try:
+                slices, count = access_slices(access, target), prod(n for _, n in steps[step].loops)
+            except TooManySlices:
+                unfit.append(f"`{access.name}`: {_MANY}")
+                continue
             by_slice = [] if exact or nest.base is None else turns_by_slice(access, banks)
             each: list[tuple[tuple[Way, ...], Slices]] = [
                 (tuple(one.ways(nest, turns, waits)), slices.of(one.slices, moving=not one.always)) for one in by_slice
@@ -156,7 +161,7 @@ def _named_runs(members: Sequence[AccessPart]) -> dict[str, Runs]:
 
 def beside_dma(
     dma: Mapping[int, Sequence[Touch]], order: Order, parts: Sequence[AccessPart], target: Target, banks: Banks,
-    limit: Limit,
+    limit: Limit, unfit: list[str],
 ) -> list[BesideDma]:  # fmt: skip
     """Of every piece of DMA the accesses that may all run at once beside it in one slice; each set of accesses, with
     their windows, once.
@@ -168,9 +173,13 @@ def beside_dma(
     for piece, touches in dma.items():
         windows = [window_beside(order, piece, part.piece, part.count) for part in parts]
         free = _mask(i for i, window in enumerate(windows) if window.most)
-        reached, sure_ones = touched_slices(touches, target), [touch for touch in touches if touch.sure]
-        columns = _columns(reached, parts)
-        certain = columns if sure_ones == touches else _columns(touched_slices(sure_ones, target), parts)
+        sure_ones = [touch for touch in touches if touch.sure]
+        try:
+            reached, certainly = touched_slices(touches, target), touched_slices(sure_ones, target)
+        except TooManySlices:
+            unfit.append(f"{touches[0].what}: {_MANY}")
+            continue
+        columns, certain = _columns(reached, parts), _columns(certainly, parts)
         for column, group in product(columns, groups):
             both = free & group & column
             left = [tuple((i, windows[i]) for i in range(len(parts)) if both >> i & 1)]

@@ -79,7 +79,7 @@ class Starvation:
     worst: int = 0
     proved: int = 0
     differs: tuple[str, ...] = ()
-    unfit: tuple[str, ...] = ()  # accesses that make no whole accesses
+    unfit: tuple[str, ...] = ()  # why an access, or where DMA goes, is not followed
     open_: tuple[str, ...] = ()  # why a sum above the limit is no finding
     bounds: tuple[
         tuple[int, tuple[int, ...]], ...
@@ -109,7 +109,7 @@ def starvation(
     unfit: list[str] = []
     parts = list(access_parts(steps, works, order, target, banks, unfit))
     dma = dma_touches(works, order, target)
-    sums = beside_dma(dma, order, parts, target, banks, limit)
+    sums = beside_dma(dma, order, parts, target, banks, limit, unfit)
     if not sums:
         return Starvation("unknown", limit, unfit=tuple(unfit)) if unfit and dma else None
     sums.sort(key=lambda one: (-one.sum.total, one.dma, [p.step for p in one.members]))
