@@ -1023,8 +1023,7 @@ def read_move(plan, name, commands, sizes):
         raise Outside("no transfer of this name: accesses, programs and kernels are not read")
     if set(record) - KEYS:
         raise Outside(f"the key {sorted(set(record) - KEYS)[0]}")
-    axes = {name: sizes.get(name, size) for name, size in plan["axes"].items()}
-    axes |= {None: sizes} if sizes else {}
+    axes = {name: sizes.get(name, size) for name, size in plan["axes"].items()} | ({None: sizes} if sizes else {})
     data = machine(record.get("target", plan.get("target")))
     if any(n < 1 or not {one, f"{one}_max"} & set(data["limit"]) for one, n in record.get("limits", {}).items()):
         raise Outside("a limit that the target does not have")
@@ -1034,7 +1033,9 @@ def read_move(plan, name, commands, sizes):
     units = 2 if bits == 4 else 1
     lets = plan.get("let", {})
     move = {side: tensor_of(record[side], axes, lets, units) for side in ("source", "dest")}
-    for text in [*record.get("stream", {}).values(), *lets]:  # that a stream gives the commands is not shown
+    stream = record.get("stream", {})  # that it gives the commands is not shown
+    texts = [one for part in (stream if isinstance(stream, list) else [stream]) for one in part.values()]
+    for text in [*(re.sub(r"@\s*[a-z]\w*", "@ 0", one) for one in texts if isinstance(one, str)), *lets]:
         mapping(text, axes, lets)
     tiers = []
     for side in ("source", "dest"):
