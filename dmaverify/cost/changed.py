@@ -23,11 +23,11 @@ from dmaverify.targets.address_maps import DmMap
 from dmaverify.values import replace
 
 PADDED = 4
-"""How many times as long a row may become by padding that is worth a word."""
+"""Padding is advised where it makes a row at most so many times as long."""
 TRIED = 4
-"""How many loops are tried."""
+"""Loops that are tried, the longest ones."""
 IN_ALL = "cycles in place of"
-"""What is said of a change that lowers the whole."""
+"""How advice tells that the whole becomes cheaper."""
 
 
 def with_larger_packet(command: Command, most_bytes: int, word_bytes: int) -> Command:
@@ -143,8 +143,8 @@ def _halves(command: Command, sides: Sequence[SideCost], dm: DmMap) -> list[Comm
 
 
 def shared(commands: Sequence[Command], data: CostData) -> Sequence[Command]:
-    """Commands of one engine, dealt out to the engines of its cluster: as they are, or one by the
-    parts of the loop that makes it cheapest.
+    """Commands of one engine, dealt out to the engines of its cluster: several command by command, a single one by
+    parts of that loop which makes it cheapest; as they are where nothing is cheaper.
     """
     first, many = engine_of(commands[0]), data.dm.slices // data.dm.dmn_slices // 2
     places = [replace(first, dmn=number) for number in range(many)]

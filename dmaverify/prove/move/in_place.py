@@ -195,7 +195,9 @@ def lie_apart(source: Tensor, dest: Tensor, space: Space, bits: int, dest_bits: 
 def _written_early(
     case: Case, programs: Sequence[Sequence[Command]], session: Session, around: int
 ) -> tuple[Early | str | None, Sequence[Command]]:
-    """As `written_early`, of the first program where it is so, rather in one iteration."""
+    """As `written_early`, of the first program where it is so: in one iteration before in two, and last where an order
+    of iterations mends it.
+    """
     request = case.target.geometry.get("request_bytes", 0) * 8 // unit_bits_of(case.bits)
     answers = [
         (written_early(_named(case.target, one), session, () if request else _streams(case, len(one)), request,
@@ -203,7 +205,7 @@ def _written_early(
         for one in programs
     ]  # fmt: skip
     worst = [a for a in answers if isinstance(a[0], Early)] or [a for a in answers if a[0] is not None]
-    worst.sort(key=lambda one: isinstance(one[0], Early) and one[0].later)
+    worst.sort(key=lambda one: one[0].later + one[0].swapped if isinstance(one[0], Early) else 0)
     return worst[0] if worst else (None, ())
 
 

@@ -151,8 +151,8 @@ class Launcher(ChainReader):
         if name in TRACKING and not own and not arguments:
             return Value(0)
         values = self._arguments(call, arguments, own)
+        self.steps += 10 * (name in self.launching)  # its arguments are expressions
         if here and not own:
-            self.steps += 10  # its arguments are expressions
             return self.doubted(call, f"`{name}` is a function of this file, not the runtime's")
         found = self.entered(name, values, call) if here else self._of_runtime(call, name, values)
         return self._outside_call(call, name, arguments, values) if found is None else found
@@ -174,14 +174,11 @@ class Launcher(ChainReader):
     def _of_runtime(self, call: Part, name: str, values: list[Value]) -> Value | None:
         """What a function of a runtime gives that launches, waits or is known by its name; None for any other."""
         if name in self.launching:
-            self.steps += 10  # its arguments are expressions
             return self._launched(call, CALLS[name], values) if name in CALLS else self._pulp(call, name, values)
         if name in PULP_ALLOCATES:
             return self._counter()
-        if name in PULP_WAITS:
-            return self._completed(call, values)
-        if name in PULP_FREES:
-            return Value(0)
+        if name in (*PULP_WAITS, *PULP_FREES):
+            return self._completed(call, values) if name in PULP_WAITS else Value(0)
         if name in WAITS:
             self._waited(call, name, values)
             return Value(0)
