@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 from dmaverify.cost.bounds import ALL_ENGINES
 from dmaverify.cost.changed import (
@@ -28,7 +29,7 @@ from dmaverify.cost.changed import (
 )
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.inside import moved_inside, toggled_by
-from dmaverify.cost.model import Cost, cost, engine_of
+from dmaverify.cost.model import Cost, Term, cost, engine_of
 from dmaverify.cost.nest import PacketNest
 from dmaverify.cost.side_facts import INNER_REQUESTS, SideFacts
 from dmaverify.cost.sides import REREADS, run_of
@@ -58,8 +59,7 @@ class PricedCommands:
 
     def binds(self, name: str) -> bool:
         """Whether the bound is near the dearest one; of the others no change is priced."""
-        most = max((term.cycles for term in self.cost.terms if term.name != "start-up"), default=0.0)
-        return any(term.name == name and term.cycles >= NEAR * most for term in self.cost.terms)
+        return any(term.name == name for term in near([one for one in self.cost.terms if one.name != "start-up"]))
 
     @cached_property
     def turns(self) -> Sequence[Command]:
@@ -87,7 +87,10 @@ class Behind:
     lift: str
 
 
-def near(bounds: Sequence[Behind]) -> list[Behind]:
+Bound = TypeVar("Bound", Behind, Term)
+
+
+def near(bounds: Sequence[Bound]) -> list[Bound]:
     """The bounds near the dearest one."""
     most = max((one.cycles for one in bounds), default=0.0)
     return [one for one in bounds if one.cycles >= NEAR * most]

@@ -30,6 +30,7 @@ from dmaverify.cost.constants import TICKS, cost_data
 from dmaverify.cost.explain import explain
 from dmaverify.cost.formula import formula
 from dmaverify.cost.inside import toggled, toggled_by
+from dmaverify.cost.lifting import Behind
 from dmaverify.cost.model import cost
 from dmaverify.cost.nest import PacketNest
 from dmaverify.cost.sides import pairs_of
@@ -57,6 +58,8 @@ def test_what_would_lift_a_bound_far_from_the_dearest_is_no_advice() -> None:
     assert channels.cycles < seen.bounds[0].cycles / 2
     assert "bit 8" in channels.lift
     assert channels.lift not in seen.advice
+    bounds = [Behind(name, cycles, "", name) for name, cycles in (("a", 100.0), ("b", 50.0), ("c", 49.9))]
+    assert replace(seen, bounds=tuple(bounds)).advice == ["a", "b"]
 
 
 def test_example_4_names_the_row_bits_and_the_loops_to_move_inside() -> None:
