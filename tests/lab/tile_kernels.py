@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from dmaverify.machines.pto.limits import shipped
 from dmaverify.machines.pto.signatures import signatures
-from dmaverify.machines.pto.tiles import tile_work
+from dmaverify.machines.pto.tiles import TileWork, tile_work
 
 ROWS, COLUMNS, SIGNALS = 32, 64, 4
 """Of both tensors; parts lie within."""
@@ -364,21 +364,44 @@ class _Drawn:
         if name.startswith(("pto.tmatmul", "pto.tgemv")):  # `_product` draws them
             return None
         if "mask" in (*work.reads, work.writes):
-            if self.item != 1 or cols % 8:
-                return None
-            bits = self.tile((rows, cols // 8))
-            compares = name if work.writes == "mask" else "pto.tcmp"
-            out.append(Work(compares, (one, two)[: 1 + (compares == "pto.tcmp")], bits, None, compares != "pto.tcmp"))
-            if work.writes == "mask":
-                return bits
-            made, scratch = self.tile(), self.tile()
-            out.append(Work(name, (*(bits, one, two)[: len(work.reads)], scratch), made, None, name.endswith("sels")))
-            return made
+            return self._masked(name, work, one, two, out)
         if work.writes in ("pairs", "merged"):
             return self._sorted(name, work.writes, one, two, out)
-        column, row = (rows, 1), (1, cols)
-        made = self.tile({"column": column, "row": row}.get(work.writes))
+        made = self.tile({"column": (rows, 1), "row": (1, cols)}.get(work.writes))
         self.tiles[made] = replace(self.tiles[made], whole=whole)
+        if not {"column", "row", "window"}.isdisjoint((*work.reads, work.writes)):
+            return self._narrow(name, work, one, two, made, out)
+        own = work.onto or not work.reads or name == "pto.tpack"
+        if own or not {"any", "beside", "turned"}.isdisjoint(work.reads):
+            return self._of_its_own(name, work, one, two, made, out)
+        scalar = name.endswith("s") and not name.endswith("abs")
+        count = 1 if scalar or work.writes == "whole" else self.rng.choice([1, 2])
+        if known is not None:
+            scalar = any(word in ("s", "s T") for word in known.takes)
+            count = sum(word in ("-", "T", "W") for word in known.takes)
+        ins = (one, two)[:count]
+        if work.scratch is not None:
+            ins = (*(one, two)[: work.scratch], self.tile())
+        out.append(Work(name, ins, made, None, scalar))
+        return made
+
+    def _masked(self, name: str, work: TileWork, one: str, two: str, out: list[Work]) -> str | None:
+        """A comparison, or what goes by the bits that one leaves."""
+        rows, cols = self.valid
+        if self.item != 1 or cols % 8:
+            return None
+        bits = self.tile((rows, cols // 8))
+        compares = name if work.writes == "mask" else "pto.tcmp"
+        out.append(Work(compares, (one, two)[: 1 + (compares == "pto.tcmp")], bits, None, compares != "pto.tcmp"))
+        if work.writes == "mask":
+            return bits
+        made, scratch = self.tile(), self.tile()
+        out.append(Work(name, (*(bits, one, two)[: len(work.reads)], scratch), made, None, name.endswith("sels")))
+        return made
+
+    def _narrow(self, name: str, work: TileWork, one: str, two: str, made: str, out: list[Work]) -> str:
+        """What reads or writes one column, one row or a window."""
+        rows, cols = self.valid
         if work.writes in ("column", "row"):
             out.append(Work(name, (one, *([two] if self.rng.random() < 0.5 and two != one else [])), made))
             if len(out[-1].ins) == 2:  # scratch
@@ -386,20 +409,23 @@ class _Drawn:
                 out[-1] = replace(out[-1], ins=(one, scratch))
             return made
         if "column" in work.reads or "row" in work.reads:
-            narrow = self.tile(column if "column" in work.reads else row)
+            narrow = self.tile((rows, 1) if "column" in work.reads else (1, cols))
             out.append(Work("pto.trowmax" if "column" in work.reads else "pto.tcolmax", (one,), narrow))
             out.append(Work(name, (two, narrow) if work.reads[0] == "each" else (narrow,), made))
             return made
-        if "window" in (*work.reads, work.writes):
-            if work.writes == "window":  # a smaller tile into one that is written
-                small = self.tile((1, 8))
-                out.append(Work("pto.textract", (one,), small, (0, 0)))
-                out.append(Work("pto.tabs", (two,), made))
-                out.append(Work(name, (small,), made, (self.rng.randrange(rows), self.rng.randint(0, cols - 8))))
-                return made
-            made = self.tile((rows - 1, cols - 8))
-            out.append(Work(name, (one,), made, (self.rng.randint(0, 1), self.rng.randint(0, 8))))
+        if work.writes == "window":  # a smaller tile into one that is written
+            small = self.tile((1, 8))
+            out.append(Work("pto.textract", (one,), small, (0, 0)))
+            out.append(Work("pto.tabs", (two,), made))
+            out.append(Work(name, (small,), made, (self.rng.randrange(rows), self.rng.randint(0, cols - 8))))
             return made
+        made = self.tile((rows - 1, cols - 8))
+        out.append(Work(name, (one,), made, (self.rng.randint(0, 1), self.rng.randint(0, 8))))
+        return made
+
+    def _of_its_own(self, name: str, work: TileWork, one: str, two: str, made: str, out: list[Work]) -> str | None:
+        """What takes elements by their number, packs, adds to what is there, joins, turns, or reads nothing."""
+        rows, cols = self.valid
         if "any" in work.reads:  # of a tile in rows
             if self.tiles[one].standing or self.tiles[one].boxed or self.item == 1:
                 return None
@@ -432,18 +458,7 @@ class _Drawn:
             out.append(Work(name, (one, self.tile()), turned))
             out.append(Work(name, (turned, self.tile()), made))
             return made
-        if not work.reads:
-            out.append(Work(name, (), made, None, True))
-            return made
-        scalar = name.endswith("s") and not name.endswith("abs")
-        count = 1 if scalar or work.writes == "whole" else self.rng.choice([1, 2])
-        if known is not None:
-            scalar = any(word in ("s", "s T") for word in known.takes)
-            count = sum(word in ("-", "T", "W") for word in known.takes)
-        ins = (one, two)[:count]
-        if work.scratch is not None:
-            ins = (*(one, two)[: work.scratch], self.tile())
-        out.append(Work(name, ins, made, None, scalar))
+        out.append(Work(name, (), made, None, True))
         return made
 
     def _sorted(self, name: str, how: str, one: str, two: str, out: list[Work]) -> str | None:

@@ -274,10 +274,9 @@ class Calls(Pipelines):
             values = self._of_method(code, name, receiver, arguments, frame, adds)
         else:
             values = given if adds else self.handed(code, arguments, frame, given)
-        if ours and isinstance(receiver, Numbers):
-            return Unknown(f"what `{name}` of this crate gives", code.span(node))
-        if name == "into" and isinstance(receiver, Numbers):
-            return called(name, [receiver]) or Unknown("a number that may leave its type", code.span(node))
+        if isinstance(receiver, Numbers) and (ours or name == "into"):
+            why = f"what `{name}` of this crate gives" if ours else "a number that may leave its type"
+            return (None if ours else called(name, [receiver])) or Unknown(why, code.span(node))
         if name in _SAME and known(receiver) and not ours:
             return receiver
         if ours or name not in _ASKS:

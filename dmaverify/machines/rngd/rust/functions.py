@@ -113,9 +113,8 @@ class Functions(Endings):
         standard = "mem" in parts[-2:-1] or bool(full)
         of_crate = path is not None and bool(methods_named(frame.scope, name))
         here = standard or hidden or of_crate or closure is not None
-        if hidden and closure is None:
-            self.unread_call(frame.scope, "")
-        if item is not None and stops_when_called(item):
+        held = hidden and closure is None and self.stopper_handed_on  # in a variable
+        if held or (item is not None and stops_when_called(item)):
             self.perhaps_ends()
         if here:
             self.ledger.leave(values)  # a swap is of tensors that are known here, and the standard library writes none
